@@ -12,7 +12,7 @@ func newAblateCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use: "ablate SUITE [DEVICE or DIR] --setting FACTOR=LEVEL... | ablate FILE.yaml",
 		Long: `Measures a suite with each setting alone added to the machine as found, with all of them, and with each one
-removed from all of them; and says what each costs or gains, as far as the measurements show.
+removed from all of them; and reports the cost or gain of each, as far as the measurements show.
 
 Each block visits every arm once, and the machine as found twice: the difference between those two visits is
 noise. Settings with a clear effect are left out of later blocks. If effects don't add up, the pairs of

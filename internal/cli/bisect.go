@@ -101,8 +101,8 @@ func newBisectSettingsCommand(a *app.App) *cobra.Command {
 	s := newSearch(a)
 	c := &cobra.Command{
 		Use: "settings SUITE [DEVICE or DIR] --setting FACTOR=FAST,SLOW...",
-		Long: `Finds which of several settings cost the performance. Each has two levels: first that of the fast state, then
-that of the slow one. headroom factors lists what can be set.`,
+		Long: `Finds which of several settings cost the performance. Each has two levels: first the level of the fast state,
+then the level of the slow one. headroom factors lists what can be set.`,
 		Example: `  headroom bisect settings quick /srv --setting queue:scheduler=none,bfq --setting sysctl:vm.dirty_ratio=20,2
   headroom bisect settings read.yaml /dev/nvme0n1 --on qemu:guest.yaml --setting guest:iommu=none,intel --setting cmdline:quiet=absent,`,
 	}
@@ -153,7 +153,8 @@ func (s *search) searchFlags(f flags) {
 	s.flags(f)
 }
 
-// complete completes the command of one kind of search, which knows what differs between its two states.
+// complete completes the command of one kind of search. differences returns the settings that differ between its two
+// states.
 func (s *search) complete(c *cobra.Command, differences func() ([]string, error)) *cobra.Command {
 	c.Args, c.ValidArgsFunction = argumentCount(0, 2, "a suite and a directory or device"), completion{s.app}.suites(0)
 	c.Annotations = suiteAt(0)
@@ -171,12 +172,12 @@ func (s *search) complete(c *cobra.Command, differences func() ([]string, error)
 	return c
 }
 
-// run searches and reports; a search that came to no answer ends with an exit code of its own.
+// run searches and reports. A search without an answer ends with a separate exit code.
 func (s *search) run(c *cobra.Command, args []string) error {
 	return s.measure(c, args, func(id string) error { return s.answer(c.Context(), id) })
 }
 
-// answer shows a search.
+// answer prints the result of a search.
 func (s *search) answer(ctx context.Context, id string) error {
 	if err := s.report(ctx, id); err != nil || s.o.Show != "" {
 		return err

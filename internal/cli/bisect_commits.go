@@ -47,12 +47,12 @@ such commits, the report names the candidates. A commit is built only once, also
 	c.ValidArgsFunction, c.Annotations = completion{a}.suites(1), suiteAt(1) // the range only git knows
 	c.RunE = s.runRange
 	if err := c.MarkFlagDirname("tree"); err != nil {
-		panic(err) // the flag is not there: an error of the program
+		panic(err) // the flag does not exist: a programming error
 	}
 	return c
 }
 
-// runRange builds and measures the commits of the range that the first argument names.
+// runRange builds and measures the commits of the range in the first argument.
 func (s *commitSearch) runRange(c *cobra.Command, args []string) (err error) {
 	if s.o.Resume != "" || s.o.Show != "" {
 		return s.run(c, args)
@@ -67,7 +67,7 @@ func (s *commitSearch) runRange(c *cobra.Command, args []string) (err error) {
 	return s.run(c, args[1:])
 }
 
-// commitsBetween reads what was typed.
+// commitsBetween reads the range as typed.
 func (s *commitSearch) commitsBetween(ctx context.Context, span string) (*vary.CommitSeries, error) {
 	good, bad, ok := strings.Cut(span, "..")
 	switch {

@@ -57,7 +57,7 @@ were profiled, settings are likelier at first whose functions of the kernel ran 
 	return c
 }
 
-// differingFactors are the settings that differ between two machines, and the rest of what differs.
+// differingFactors returns the settings that differ between two machines, and the other differences.
 func (s *search) differingFactors(ctx context.Context, fast, slow string) ([]string, *lab.Excluded, error) {
 	a, err := s.app.Subjects().Facts(ctx, fast, facts.SnapshotLimit)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *search) differingFactors(ctx context.Context, fast, slow string) ([]str
 	}
 	choices := factor.DifferingFactors(settingsOf(a.Facts), settingsOf(b.Facts))
 	if s.o.Reboot != "" || s.o.BootOn != "" || slices.ContainsFunc(s.o.Ends, s.bootsFreely) {
-		// Where the lines do not differ, or can't be taken apart, their arguments are among the rest.
+		// If the lines do not differ, or can't be split, their arguments are among the other differences.
 		if arguments, err := factor.DifferingArguments(valueOf(a.Facts, "kernel.cmdline"),
 			valueOf(b.Facts, "kernel.cmdline")); err == nil {
 			choices = append(choices, arguments...)
@@ -85,17 +85,17 @@ func (s *search) differingFactors(ctx context.Context, fast, slow string) ([]str
 		return nil, nil, app.Usage(fmt.Sprintf("%s and %s differ in %s that can be set", fast, slow,
 			prose.Count(len(choices), "thing")),
 			"headroom facts diff "+fast+" "+slow+" shows what else differs",
-			"of one difference headroom ablate tells what it costs")
+			"headroom ablate measures the cost of one difference")
 	}
 	rest, err := differencesWithout(chosen, a, b)
 	return choices, excludedDifferences(rest), err
 }
 
-// bootsFreely says whether a target is booted in any way that an experiment varies, without permission.
+// bootsFreely reports whether an experiment may boot a target in any way that it varies, without permission.
 func (s *search) bootsFreely(name string) bool { return s.app.Traits(name).OwnBoot }
 
-// differencesWithout are the differences between two machines that none of some factors stands for: no factor does,
-// disks of one machine differ in it, or it is a kernel argument and nothing may be started again.
+// differencesWithout returns the differences between two machines that are in none of the chosen factors: no factor
+// controls them, disks of one machine differ in them, or they are kernel arguments and nothing may be restarted.
 func differencesWithout(chosen map[string]bool, a, b facts.Document) ([]diff.Difference, error) {
 	knowledge, err := diff.Load()
 	if err != nil {
@@ -127,7 +127,7 @@ func keysOf(d diff.Difference) []string {
 	return keys
 }
 
-// settingsOf are the facts that are a machine's settings: no counters, no names, nothing that was not read.
+// settingsOf returns the facts that are a machine's settings: no counters, no names, no unknown facts.
 func settingsOf(all []lab.Fact) []lab.Fact {
 	index := catalogue.NewIndex()
 	return slices.DeleteFunc(slices.Clone(all), func(f lab.Fact) bool {

@@ -13,7 +13,7 @@ import (
 	"github.com/headroom/headroom/internal/prose"
 )
 
-// kernelSearch is a search among what two kernels' builds differ in.
+// kernelSearch is a search among the differences between the builds of two kernels.
 type kernelSearch struct {
 	*search
 	kernels lab.Kernels
@@ -54,12 +54,13 @@ independently stay together. Built kernels are kept in the user's cache.
 		return list, err
 	})
 	if err := c.MarkFlagDirname("tree"); err != nil {
-		panic(err) // the flag is not there: an error of the program
+		panic(err) // the flag does not exist: a programming error
 	}
 	return c
 }
 
-// differingBuilds are the kernel arguments that stand for what differs between two builds, and what is left.
+// differingBuilds returns the kernel arguments that replace differences between two builds, and the remaining
+// differences.
 func differingBuilds(good, bad string) ([]string, *lab.Excluded, error) {
 	if good == "" || bad == "" {
 		return nil, nil, app.Usage("headroom bisect kconfig needs both configurations",
@@ -88,10 +89,10 @@ func differingBuilds(good, bad string) ([]string, *lab.Excluded, error) {
 	return list, excludedDifferences(rest), nil
 }
 
-// maxNamedExcluded are as many as a sentence holds.
+// maxNamedExcluded is how many excluded differences a sentence names.
 const maxNamedExcluded = 6
 
-// excludedDifferences are differences between a fast side, a, and a slow one that are left out of a search, with the
+// excludedDifferences returns differences between a fast side, a, and a slow one that a search leaves out, with the
 // likeliest to matter.
 func excludedDifferences(rest []diff.Difference) *lab.Excluded {
 	if len(rest) == 0 {
@@ -99,7 +100,7 @@ func excludedDifferences(rest []diff.Difference) *lab.Excluded {
 	}
 	u := &lab.Excluded{Count: len(rest)}
 	for _, d := range rest {
-		// what makes the fast side slow, as far as is known, is no suspect
+		// A difference that is known to slow the fast side is not a suspect.
 		if d.Slower != "a" && len(u.First) < maxNamedExcluded {
 			u.First = append(u.First, d.Name)
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/headroom/headroom/internal/prose"
 )
 
-// between asks a tree which options lie between two configurations, and which of them can be switched one
-// without the other.
+// between asks a kernel tree for the options that differ between two configurations, and which of them can be switched
+// separately.
 func (s *kernelSearch) between(ctx context.Context) (*vary.KernelSeries, error) {
 	k := s.kernels
 	var texts [2][]byte
@@ -73,8 +73,8 @@ func optionValue(c kconfig.Config, option string) string {
 	return "n"
 }
 
-// knownOf two configurations are options that follow from others, each group led by what the rest follows from, the
-// likeliest to matter first; and how many of the differences boot arguments stand for.
+// knownOf returns the groups of options that follow from others between two configurations, each led by the option that
+// the rest follows from, the likeliest to matter first. boots is how many of the differences boot arguments replace.
 func knownOf(k lab.Kernels, texts [2][]byte) (groups [][]string, boots int, err error) {
 	knowledge, err := diff.Load()
 	if err != nil {
@@ -101,7 +101,7 @@ func knownOf(k lab.Kernels, texts [2][]byte) (groups [][]string, boots int, err 
 	return groups, len(byBoots), nil
 }
 
-// printTenths prints how far something has come, at every tenth of it.
+// printTenths prints progress at every tenth.
 func printTenths(a *app.App, did string) func(done, of int) {
 	printed := 0
 	return func(done, of int) {

@@ -1,8 +1,8 @@
-// Package cli is the command line: commands, flags, help, progress and exit codes. It puts the other packages
-// together and decides nothing about measuring.
+// Package cli is the command line: commands, flags, help, progress and exit codes. It combines the other packages and
+// makes no decisions about measurements.
 //
-// One file a command, named after it. Results go to standard output, everything else to standard error. Every command
-// takes --json where it prints something that a program could want.
+// Each command has a file with its name. Results go to standard output, everything else to standard error. Every
+// command takes --json if it prints something that programs could use.
 package cli
 
 import (
@@ -53,20 +53,20 @@ func newRootCommand(a *app.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "headroom",
 		Short: "Measure the I/O of Linux machines, and say which numbers to trust",
-		Long: `headroom measures the I/O of Linux machines with fio and iperf3, keeps every raw result, and says
-which numbers can't be trusted.
+		Long: `headroom measures the I/O of Linux machines with fio and iperf3, keeps every raw result, and marks
+numbers that can't be trusted.
 
 A run is named by its id or the start of it, its label, "last", or the path of its folder.`,
 		Example: `  headroom run quick /srv            a minute on a scratch file in /srv
   headroom run nvme /dev/nvme1n1     the whole suite on an empty drive
   headroom report last -o page.html  the last run as a page`,
 		Version:           a.Version,
-		Args:              cobra.ArbitraryArgs, // so that noCommand gets to see them
+		Args:              cobra.ArbitraryArgs, // for noCommand to see them
 		RunE:              noCommand,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
-		// Without it cobra suggests nothing: the default is set where cobra reports the error itself.
+		// cobra would suggest nothing without it: its default is set where it reports the error itself.
 		SuggestionsMinimumDistance: 2,
 	}
 	root.SetFlagErrorFunc(flagError)
@@ -78,13 +78,13 @@ A run is named by its id or the start of it, its label, "last", or the path of i
 	if a.Naming.Commands != nil {
 		root.Long, root.Example = a.Naming.Text(root.Long), a.Naming.Text(root.Example)
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: app.PluginWords}
-		root.CompletionOptions.DisableDefaultCmd = true // kubectl completes by another way
+		root.CompletionOptions.DisableDefaultCmd = true // kubectl completes in another way
 	}
 	fitHelp(root, a.Stdout)
 	return root
 }
 
-// noCommand is carried out when the first word is no command.
+// noCommand runs if the first word is not a command.
 func noCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return c.Help()
@@ -96,7 +96,7 @@ func noCommand(c *cobra.Command, args []string) error {
 	return app.Usage(fmt.Sprintf("there is no command %q", args[0]), hints...)
 }
 
-// argumentCount demands a number of arguments and says which.
+// argumentCount refuses another number of arguments; names describes the right ones.
 func argumentCount(least, most int, names string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {
@@ -107,5 +107,5 @@ func argumentCount(least, most int, names string) cobra.PositionalArgs {
 	}
 }
 
-// unlimited is no limit on arguments.
+// unlimited is the number of arguments without a limit.
 const unlimited = 1 << 20

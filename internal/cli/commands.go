@@ -6,20 +6,20 @@ import (
 	"github.com/headroom/headroom/internal/app"
 )
 
-// listed is a command as the list of commands has it: what is known of it before it is built.
+// listed describes a command in the list of commands, before it is built.
 type listed struct {
 	name, short string
-	// group is the heading of help that the command is listed under; empty for none.
+	// group is the heading of the command in help; empty for none.
 	group string
 	alias string
-	// new builds the command with its flags, without what is listed here.
+	// new builds the command with its flags. The fields here are added to it.
 	new   func(*app.App) *cobra.Command
 	below []listed
 	// hidden commands are left out of help.
 	hidden bool
 	// readOnly commands measure nothing and change nothing, and so do those below them.
 	readOnly bool
-	// readsAll says that the command reads all others.
+	// readsAll is true if the command reads all others.
 	readsAll bool
 }
 
@@ -118,7 +118,7 @@ func commands() []listed {
 
 		{name: "serve", short: "Show the saved runs in a browser, and to programs over HTTP", new: newServeCommand},
 		{name: "version", short: "Print the version, the commit and the Go version", new: newVersionCommand},
-		// Who has a package has the pages of the manual.
+		// Users of a package have its manual pages.
 		{name: "man", short: "Write the manual pages of all commands into a folder", hidden: true, readsAll: true,
 			new: newManCommand},
 	}
@@ -130,7 +130,7 @@ func profileCommands() []listed {
 			short: "Show what each I/O of a run costs: CPU time and calls by layer and function, stages, waits"},
 		{name: "diff", new: newProfileDiffCommand,
 			short: "Compare two profiles: which layers and kernel functions cost more, and which appeared"},
-		// What the recorder is asked is no interface for people.
+		// The recorder's protocol is not for users.
 		{name: "record", hidden: true, new: newProfileRecordCommand,
 			short: "Record what the kernel does for a load: a request on standard input, a recording on standard output"},
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/headroom/headroom/internal/factor/journal"
 )
 
-// commandTree is the root command with those below it. Each is an outline at first, enough to be found and listed:
-// commands with all their flags are built only when a command line names them.
+// commandTree is the root command with its subcommands. Each is an outline at first, enough to be found and listed: a
+// command with all its flags is built only when a command line names it.
 type commandTree struct {
 	app      *app.App
 	root     *cobra.Command
@@ -34,7 +34,7 @@ func newCommandTree(a *app.App) *commandTree {
 // outline adds outlines of commands below another.
 func (t *commandTree) outline(above *cobra.Command, all []listed) {
 	for _, l := range all {
-		// Help lists what can be run.
+		// Help lists runnable commands only.
 		c := &cobra.Command{Use: l.name, RunE: func(*cobra.Command, []string) error { return nil }}
 		t.describe(c, l)
 		t.outlines[c] = l
@@ -42,7 +42,7 @@ func (t *commandTree) outline(above *cobra.Command, all []listed) {
 	}
 }
 
-// describe gives a command what the list has of it.
+// describe gives a command its texts from the list.
 func (t *commandTree) describe(c *cobra.Command, l listed) {
 	c.Short, c.GroupID, c.Hidden = t.app.Naming.Text(l.short), l.group, l.hidden
 	if l.alias != "" {
@@ -50,7 +50,7 @@ func (t *commandTree) describe(c *cobra.Command, l listed) {
 	}
 }
 
-// build puts a command in the place of its outline, with outlines of those below it.
+// build replaces the outline of a command by the command, with outlines of its subcommands.
 func (t *commandTree) build(outline *cobra.Command) *cobra.Command {
 	l, above := t.outlines[outline], outline.Parent()
 	delete(t.outlines, outline)
@@ -70,10 +70,10 @@ func (t *commandTree) build(outline *cobra.Command) *cobra.Command {
 	return c
 }
 
-// buildNamed builds the command that words name, and those above it; all of them for a command that reads others.
+// buildNamed builds the command that words name, and its parents; all commands for one that reads others.
 func (t *commandTree) buildNamed(words []string) {
 	for {
-		c, _, _ := t.root.Find(words) // what is wrong with the words is said when they are carried out
+		c, _, _ := t.root.Find(words) // wrong words are reported when they are carried out
 		l, isOutline := t.outlines[c]
 		if isOutline {
 			t.build(c)
@@ -102,7 +102,7 @@ func (t *commandTree) buildAll(above *cobra.Command) {
 	}
 }
 
-// commandWords are the arguments of the command line. What completes words gets those that it completes alone.
+// commandWords returns the arguments of the command line. The completion program gets only the words that it completes.
 func commandWords(s app.Environment) []string {
 	if filepath.Base(s.Args[0]) == app.CompletionFile {
 		return append([]string{cobra.ShellCompRequestCmd}, s.Args[1:]...)
@@ -110,19 +110,19 @@ func commandWords(s app.Environment) []string {
 	return s.Args[1:]
 }
 
-// pluginNaming knows the commands below the program's own.
+// pluginNaming returns the naming of the subcommands.
 func pluginNaming(below []listed) app.Naming {
 	names := []string{"--help"}
 	for _, l := range below {
 		names = append(names, regexp.QuoteMeta(l.name))
 	}
-	// Not the end of a path; and with the word before it, what was turned already stays as it is.
+	// The pattern does not match the end of a path. It includes the word before, so converted names stay unchanged.
 	return app.Naming{Commands: regexp.MustCompile(`(^|[^-./\w])(?:kubectl )?headroom(\s+(?:` +
 		strings.Join(names, "|") + `)\b)`)}
 }
 
-// waitForSettings makes a command with --wait start again once the run that holds one of its settings has ended, for
-// which freed waits. It starts from the beginning because facts read earlier include that run's changes.
+// waitForSettings makes a command with --wait restart once the run that holds one of its settings has ended, for which
+// freed waits. It starts from the beginning because facts read earlier include that run's changes.
 func waitForSettings(c *cobra.Command, freed func(context.Context, *journal.Held) error) {
 	wait := c.Flags().Lookup("wait")
 	if wait == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/results"
 )
 
-// compareCommand compares saved runs, or measures what it compares.
+// compareCommand compares saved runs, or measures both sides itself.
 type compareCommand struct {
 	app  *app.App
 	o    results.CompareOptions

@@ -16,7 +16,7 @@ import (
 // completion offers words to the shell, as arguments and as the values of flags.
 type completion struct{ app *app.App }
 
-// runs offers the runs of the store: by their ids and by their labels.
+// runs offers the runs of the store by their IDs and labels.
 func (o completion) runs(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 	s, err := o.app.OpenStore()
 	if err != nil {
@@ -25,7 +25,7 @@ func (o completion) runs(_ *cobra.Command, _ []string, word string) ([]string, c
 	if i := strings.LastIndexByte(word, ':'); i > 0 {
 		return armNames(s, word[:i]), cobra.ShellCompDirectiveNoFileComp
 	}
-	rows, _ := s.List() // a damaged run is no reason to offer none
+	rows, _ := s.List() // a damaged run does not prevent completion of the others
 	names, shortID := []string{"last"}, s.ShortIDs()
 	for _, r := range rows {
 		names = append(names, shortID(r.ID)+"\t"+strings.TrimSpace(results.ListedRun(r).Suite+" "+r.Label))
@@ -40,7 +40,7 @@ func (o completion) runs(_ *cobra.Command, _ []string, word string) ([]string, c
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// armNames are the arms of a run as they are named on a command line.
+// armNames returns the arms of a run in the notation of a command line.
 func armNames(s *store.Store, run string) []string {
 	b, err := s.Find(run)
 	if err != nil {
@@ -53,7 +53,7 @@ func armNames(s *store.Store, run string) []string {
 	return names
 }
 
-// comparable offers the runs of the store, then published results; targets where they are measured now.
+// comparable offers the runs of the store, then published results; targets for comparisons that measure.
 func (o completion) comparable(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if c.Flags().Changed("live") || c.Flags().Changed("layers") {
 		return o.targetNames(), cobra.ShellCompDirectiveDefault
@@ -77,7 +77,7 @@ func (o completion) subjects(most int) cobra.CompletionFunc {
 	}
 }
 
-// targets offers targets, also behind a role.
+// targets offers targets, also after a role.
 func (o completion) targets(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 	names := o.targetNames()
 	if role, _ := app.RoleOf(word); role != "" {
@@ -88,7 +88,7 @@ func (o completion) targets(_ *cobra.Command, _ []string, word string) ([]string
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// targetNames are the names that the configuration has for targets, and the beginnings of others.
+// targetNames returns the names of targets in the configuration, and the beginnings of others.
 func (o completion) targetNames() []string {
 	var names []string
 	settings, _, _ := o.app.Config() // a file that can't be read has no settings
@@ -101,7 +101,7 @@ func (o completion) targetNames() []string {
 	return names
 }
 
-// completes says whether the shell asks how a command line goes on.
+// completes reports whether the shell asks for completions of a command line.
 func completes(e app.Environment) bool {
 	if len(e.Args) == 0 {
 		return false
@@ -110,7 +110,7 @@ func completes(e app.Environment) bool {
 	return len(words) > 0 && strings.HasPrefix(words[0], cobra.ShellCompRequestCmd)
 }
 
-// sharedFlags offers values for the flags that several commands have, where a command does not say otherwise.
+// sharedFlags offers values for the flags that several commands have, unless a command offers others.
 func (o completion) sharedFlags(c *cobra.Command) {
 	factors := func(c *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 		return completeFactors(c, nil, word)
@@ -133,7 +133,7 @@ func (o completion) sharedFlags(c *cobra.Command) {
 	}
 }
 
-// factAreas are the first words of the catalogue's keys.
+// factAreas returns the first words of the catalogue's keys.
 func factAreas() []string {
 	var areas []string
 	seen := map[string]bool{}
@@ -160,5 +160,5 @@ func (o completion) suites(position int) cobra.CompletionFunc {
 	}
 }
 
-// suiteNames are built-in suites, then those of the configured folder.
+// suiteNames returns the built-in suites, then the suites of the configured folder.
 func suiteNames(a *app.App) []string { return append(suite.Builtin(), a.ConfiguredSuites()...) }

@@ -14,7 +14,7 @@ import (
 // configSchema names the published JSON document of config show.
 const configSchema = "headroom/config/v1"
 
-// configDocument says which settings hold, and where each comes from.
+// configDocument has the effective settings, with their sources.
 type configDocument struct {
 	Schema   string          `json:"schema"`
 	Files    []configFile    `json:"files"`
@@ -31,7 +31,7 @@ type configFile struct {
 // configSetting is a setting, or a target by its name.
 type configSetting struct {
 	Name string `json:"name"`
-	// Value is absent where what uses the setting has a default of its own.
+	// Value is absent if the setting has a separate default where it is used.
 	Value  string       `json:"value,omitempty"`
 	Origin config.Place `json:"origin"`
 	// From is the flag, the variable or the file.
@@ -39,7 +39,7 @@ type configSetting struct {
 	Line     int    `json:"line,omitempty"`
 	Column   int    `json:"column,omitempty"`
 	Variable string `json:"variable,omitempty"`
-	// shown are value and origin as a table has them.
+	// shown and at are value and origin as printed in a table.
 	shown, at string
 }
 

@@ -16,8 +16,7 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// argumentsNote is the annotation of commands that says what their arguments name: targets, or at which position a
-// suite.
+// argumentsNote is the annotation of commands that describes their arguments: targets, or the position of a suite.
 const argumentsNote = "arguments"
 
 const (
@@ -28,29 +27,29 @@ const (
 	argumentsAreSides = "sides"
 )
 
-// suiteAt notes which argument of a command is a suite.
+// suiteAt returns the annotation of a command with a suite at a position.
 func suiteAt(position int) map[string]string { return namedArguments(strconv.Itoa(position)) }
 
 func namedArguments(arguments string) map[string]string {
 	return map[string]string{argumentsNote: arguments}
 }
 
-// targetFlags are the flags that name targets.
+// targetFlags returns the flags that name targets.
 func targetFlags() []string {
 	return []string{"on", "event-on", "boot-on", "reboot", "reference-on", "guest"}
 }
 
-// configured puts what the configuration says into a command line: the addresses of targets and the files of suites in
-// the place of their names, and the defaults of flags.
+// configured applies the configuration to a command line: it replaces names by addresses of targets and files of
+// suites, and sets the defaults of flags.
 type configured struct{ app *app.App }
 
-// apply changes the flags and arguments of a command. It needs no configuration where nothing is measured or read.
+// apply changes the flags and arguments of a command. It needs no configuration if nothing is measured or read.
 func (s configured) apply(c *cobra.Command, args []string) error {
 	if c.Name() == "version" || c.Name() == "help" || strings.HasPrefix(c.Name(), "__") ||
 		c.HasParent() && c.Parent().Name() == "completion" {
 		return nil
 	}
-	if f := c.Flags().Lookup("label"); f != nil && c.Name() != "list" { // which looks for labels
+	if f := c.Flags().Lookup("label"); f != nil && c.Name() != "list" { // the flag of list searches labels
 		if err := store.CheckLabel(f.Value.String()); err != nil {
 			return err
 		}
@@ -72,7 +71,7 @@ func (s configured) apply(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// replaceNames puts addresses and files in the place of names. What was typed stays as the command of a run.
+// replaceNames replaces names by addresses and files. The command of a run keeps the words as typed.
 func (s configured) replaceNames(c *cobra.Command, args []string) (err error) {
 	for _, name := range targetFlags() {
 		if f := c.Flags().Lookup(name); f != nil && f.Changed {
@@ -130,9 +129,9 @@ func replaceValues(f *pflag.Flag, change func(string) string) error {
 	return list.Replace(values)
 }
 
-// applyDefault gives a flag the value that the configuration has for it, unless the command line or an experiment's
-// file says another, or a saved run has it. What decides a result is added to the command that a run keeps, so that it
-// gives the same result where the configuration is another.
+// applyDefault gives a flag its configured value, unless the command line, an experiment's file or a saved run has one.
+// A value that affects the result is added to the command that a run saves, so the command gives the same result with
+// another configuration.
 func (s configured) applyDefault(c *cobra.Command, args []string, name string, v config.Value) error {
 	f := c.Flags().Lookup(name)
 	if f == nil || settledOtherwise(c, args, name) {
@@ -145,7 +144,7 @@ func (s configured) applyDefault(c *cobra.Command, args []string, name string, v
 	list, several := f.Value.(pflag.SliceValue)
 	switch {
 	case several && slices.ContainsFunc(list.GetSlice(), isGeneral):
-		return nil // beside --margin METRIC=SHARE there is still the one for all others
+		return nil // --margin METRIC=SHARE leaves room for the margin of all other metrics
 	case several:
 		if err := list.Replace(append([]string{text}, list.GetSlice()...)); err != nil {
 			return err
@@ -163,13 +162,13 @@ func (s configured) applyDefault(c *cobra.Command, args []string, name string, v
 	return nil
 }
 
-// isGeneral says of a margin that it is that of all metrics without one of their own.
+// isGeneral reports whether a margin applies to all metrics without a separate margin.
 func isGeneral(margin string) bool { return !strings.Contains(margin, "=") }
 
-// decides says whether a flag changes what comes out, rather than what is shown of it.
+// decides reports whether a flag changes the result, rather than its presentation.
 func decides(name string) bool { return name == config.Margin || name == config.Alpha }
 
-// settledOtherwise says whether something more particular than the configuration says what a flag does.
+// settledOtherwise reports whether a source that precedes the configuration sets a flag.
 func settledOtherwise(c *cobra.Command, args []string, name string) bool {
 	if !decides(name) {
 		return false
@@ -182,7 +181,7 @@ func settledOtherwise(c *cobra.Command, args []string, name string) bool {
 	return vary.FileSets(args, name)
 }
 
-// addToCommand adds a word to the command line as runs keep it, before the command of others where there is one.
+// addToCommand adds a word to the command line that runs save, before the arguments after "--", if any.
 func (s configured) addToCommand(word string) {
 	end := slices.Index(s.app.Args, "--")
 	if end < 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/headroom/headroom/internal/profile/difference"
 )
 
-// costsOf are the profiled loads of a subject, and what an I/O costs in them; none where it is no run, or one that was
-// not profiled.
+// costsOf returns the profiled loads of a subject, and the costs of an I/O in them; none if it is not a run, or was not
+// profiled.
 func costsOf(a *app.App, name string) ([]profile.Load, []cost.Profile, error) {
 	loads, err := a.Subjects().ProfilesOf(name)
 	if err != nil || len(loads) == 0 {
@@ -18,7 +18,7 @@ func costsOf(a *app.App, name string) ([]profile.Load, []cost.Profile, error) {
 	return loads, costs, err
 }
 
-// profilesBeside are the profiles of two subjects side by side, where both are runs that were profiled.
+// profilesBeside returns the difference between the profiles of two subjects, if both are runs that were profiled.
 func profilesBeside(a *app.App, base, other string) (difference.Document, error) {
 	_, costsA, err := costsOf(a, base)
 	if err != nil || len(costsA) == 0 {

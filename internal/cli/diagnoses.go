@@ -25,7 +25,7 @@ import (
 	"github.com/headroom/headroom/internal/runner"
 )
 
-// subjectsOn are what arguments or --on name, where that is more than one machine: a run may be of several.
+// subjectsOn returns the machines that arguments or --on name, if there are several: a run can have several.
 func (o *doctorCommand) subjectsOn(args []string) ([]experiment.NamedTarget, error) {
 	if len(args) > 0 && len(o.on) > 0 {
 		return nil, app.Usage(args[0]+" and --on name two things", "leave out one of them")
@@ -46,7 +46,7 @@ func (o *doctorCommand) subjectsOn(args []string) ([]experiment.NamedTarget, err
 			n = experiment.NamedTarget{Role: role, Name: name}
 		}
 		if slices.ContainsFunc(all, func(t experiment.NamedTarget) bool { return t.Role == n.Role }) {
-			if !o.app.Traits(n.Name).Scheduled { // two pods that are described alike may be on two nodes
+			if !o.app.Traits(n.Name).Scheduled { // two pods with the same description may be on two nodes
 				return nil, app.Usage(typed + " stands twice")
 			}
 			n.Role = fmt.Sprintf("%s (%d)", n.Role, len(all)+1)
@@ -59,13 +59,14 @@ func (o *doctorCommand) subjectsOn(args []string) ([]experiment.NamedTarget, err
 	return all, nil
 }
 
-// diagnosisTarget is one of several machines that are to be diagnosed, and how what is known of it is read.
+// diagnosisTarget is one of several machines to diagnose, with a function that reads its facts.
 type diagnosisTarget struct {
 	experiment.NamedTarget
 	read func(ctx context.Context) (facts.Document, error)
 }
 
-// diagnoseSeveral diagnoses several machines, some at a time. One that can't be reached is reported, and ends nothing.
+// diagnoseSeveral diagnoses several machines, some at a time. An unreachable machine is reported, and the others
+// continue.
 func (o *doctorCommand) diagnoseSeveral(ctx context.Context, named []experiment.NamedTarget) error {
 	set, err := o.selectedRules()
 	if err != nil {
@@ -84,7 +85,7 @@ func (o *doctorCommand) diagnoseSeveral(ctx context.Context, named []experiment.
 		return diagnosis.Ask(set, d, o.asked())
 	})
 	all.LeaveOut(leftOut...)
-	var mu sync.Mutex // one is asked about at a time, which takes memory
+	var mu sync.Mutex // one machine is diagnosed at a time, which takes memory
 	err = runner.Visits(ctx, len(wards), func(ctx context.Context, i int) error {
 		doc, err := wards[i].read(ctx)
 		if ctx.Err() != nil {
@@ -123,7 +124,7 @@ func (o *doctorCommand) diagnoseSeveral(ctx context.Context, named []experiment.
 	return err
 }
 
-// oneLineError is an error with the last that a program said.
+// oneLineError returns an error in a line, with the last line that a program printed.
 func oneLineError(err error) string {
 	text := err.Error()
 	if e, ok := errors.AsType[*lab.Error](err); ok {
@@ -134,8 +135,8 @@ func oneLineError(err error) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// openTargets opens those for which one name stands, and says how each is read. Others are opened when it is
-// their turn.
+// openTargets opens the targets whose names mean several, and returns how to read each. Others are opened when they are
+// read.
 func (o *doctorCommand) openTargets(ctx context.Context, named []experiment.NamedTarget) (all []diagnosisTarget,
 	leftOut []string, closeAll func(), err error) {
 	var sets []*app.TargetSet
@@ -184,7 +185,7 @@ func (o *doctorCommand) openTargets(ctx context.Context, named []experiment.Name
 	return all, leftOut, closeAll, nil
 }
 
-// gateOfSeveral fails when a finding on any machine is at least as severe as asked for.
+// gateOfSeveral returns an error if a finding on any machine has the severity failOn or a worse one.
 func gateOfSeveral(d diagnosis.Several, failOn string) error {
 	var found []string
 	for _, f := range d.Findings {
@@ -195,7 +196,7 @@ func gateOfSeveral(d diagnosis.Several, failOn string) error {
 	return gateError(found, failOn)
 }
 
-// missedMachines is the error of machines of which nothing is known.
+// missedMachines returns the error about machines without any known facts.
 func missedMachines(d diagnosis.Several) error {
 	names := d.UnreachableError()
 	if len(names) == 0 {

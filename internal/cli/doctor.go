@@ -42,10 +42,11 @@ func newDoctorCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use: "doctor [TARGET | RUN[:ROLE] | FILE | -]...",
 		Long: `Checks some two hundred rules against the facts of this machine, of another one (ssh://host), of a saved run, or
-of files (a sosreport, a folder with /proc and /sys, text that commands printed), in about a second: without load, network traffic or changes, as any user. Each finding says what was read, which
-effect others measured and where, what to change, what that costs, and how to measure it here; those of low
-severity are shortened without --all. Rules that could not be checked are listed with the missing facts. Of a run that
-was profiled, findings rest on its profiles, too; of any run, what can't account for its loads' times stands below.
+of files (a sosreport, a folder with /proc and /sys, text that commands printed), in about a second: without load,
+network traffic or changes, as any user. Each finding has the facts that were read, the effect that others measured
+and where, what to change, the cost of the change, and how to measure the effect here; findings of low severity are
+shortened without --all. Rules that could not be checked are listed with the missing facts. The findings of a profiled
+run also use its profiles; of any run, findings that can't account for the times of its loads come last.
 
 For several machines (given one by one, as the nodes of a cluster, or as a saved run of several targets; RUN:ROLE
 is one of its targets), each finding is printed once with the machines that have it. For three or more, the report
@@ -149,13 +150,13 @@ func (o *doctorCommand) diagnose(ctx context.Context, name string) error {
 	return gate(found.Report, o.failOn)
 }
 
-// profileFacts are what a run's profiles say of it; none where there are no profiles.
+// profileFacts returns facts from a run's profiles; none without profiles.
 func (o *doctorCommand) profileFacts(name string) ([]lab.Fact, error) {
 	loads, costs, err := costsOf(o.app, name)
 	return diagnosis.FactsOfProfiles(costs, loads), err
 }
 
-// selectedRules are the rules, when all that is asked for can be had.
+// selectedRules returns the rules, or an error if an option is invalid.
 func (o *doctorCommand) selectedRules() (*rule.Set, error) {
 	if o.failOn != "" && !slices.Contains(rule.Severities(), o.failOn) {
 		return nil, app.Usage("--fail-on "+o.failOn+" is no severity",
@@ -175,17 +176,17 @@ func (o *doctorCommand) selectedRules() (*rule.Set, error) {
 	return results.LoadRules(o.rules)
 }
 
-// asked is how the rules are asked.
+// asked returns the options of the rules.
 func (o *doctorCommand) asked() rule.Options {
 	return rule.Options{Keep: o.keep, Systems: o.systems, Unquantified: o.unquantified, Risks: o.risks, All: o.all}
 }
 
-// shown is how much of the answers is shown.
+// shown returns the options of the report.
 func (o *doctorCommand) shown() machines.DiagnosisOptions {
 	return machines.DiagnosisOptions{Full: o.all || len(o.systems) > 0, All: o.all}
 }
 
-// gate fails when a finding is at least as severe as asked for.
+// gate returns an error if a finding has the severity failOn or a worse one.
 func gate(r rule.Report, failOn string) error {
 	var found []string
 	for _, f := range r.Findings {
@@ -196,12 +197,12 @@ func gate(r rule.Report, failOn string) error {
 	return gateError(found, failOn)
 }
 
-// failsGate says whether a severity is one that fails, or worse. Without --fail-on none does.
+// failsGate reports whether a severity is failOn or worse. Without --fail-on none is.
 func failsGate(severity, failOn string) bool {
 	return slices.Index(rule.Severities(), severity) <= slices.Index(rule.Severities(), failOn)
 }
 
-// gateError names what was found; nil where nothing was.
+// gateError names the findings; nil if there are none.
 func gateError(found []string, failOn string) error {
 	if len(found) == 0 {
 		return nil

@@ -221,7 +221,7 @@ func TestInterruptedAndResumedExperiments(t *testing.T) {
 			id := store.Open(v.store).ShortID(rows[0].ID)
 			again := "headroom " + verb + " --resume "
 			if out, err := v.command("show", "last").CombinedOutput(); err != nil ||
-				!strings.Contains(string(out), "go on: "+again+id) {
+				!strings.Contains(string(out), "continue: "+again+id) {
 				t.Errorf("%v\n%s", err, out)
 			}
 			if out, err := v.command("run", "--resume", id).CombinedOutput(); err == nil ||

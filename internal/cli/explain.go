@@ -15,8 +15,8 @@ import (
 	"github.com/headroom/headroom/internal/yamlfile"
 )
 
-// explained are warnings, rules and metrics that a name stands for. One name can be of several: clock-source is a
-// warning and a rule.
+// explained has the warnings, rules and metrics with a name. One name can be several: clock-source is a warning and a
+// rule.
 type explained struct {
 	checks  []validity.Check
 	rules   []rule.Rule
@@ -53,7 +53,7 @@ func newExplainCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use: "explain [WARNING, RULE or METRIC]",
 		Long: `Explains a name that headroom prints: the code of a warning, the id of a doctor rule, or a metric. For a warning it
-says when it fires, what to do and which numbers it affects; for a rule its condition, published effect, remedies
+prints when it fires, what to do and which numbers it affects; for a rule its condition, published effect, remedies
 with their cost, and sources; for a metric its unit, which direction is better, and how repetitions are combined.
 Case does not matter. Without a name it lists all of them.`,
 		Example: `  headroom explain few-repetitions
@@ -87,7 +87,7 @@ func allExplained() (explained, error) {
 	return explained{validity.Checks(), rules, lab.MetricTexts()}, err
 }
 
-// named are those that go by a name, in any case.
+// named returns the entries with a name, in any case.
 func (e explained) named(name string) explained {
 	return explained{
 		slices.DeleteFunc(slices.Clone(e.checks), func(c validity.Check) bool {
@@ -98,7 +98,7 @@ func (e explained) named(name string) explained {
 	}
 }
 
-// names of all of them.
+// names returns the names of all entries.
 func (e explained) names() []string { return slices.Concat(e.codes(), e.ids(), e.metricNames()) }
 
 func (e explained) codes() (codes []string) {
@@ -134,7 +134,7 @@ func noExplanation(name string, known []string) error {
 	return app.Usage(fmt.Sprintf("there is no warning, rule or metric %q", name), hints...)
 }
 
-// list lists names alone: there are hundreds.
+// list prints names only: there are hundreds.
 func (e explained) list(a *app.App) error {
 	if a.JSON {
 		return e.print(a)
@@ -157,7 +157,7 @@ func (e explained) list(a *app.App) error {
 	return nil
 }
 
-// print prints all that is known of each.
+// print prints the full text of each entry.
 func (e explained) print(a *app.App) error {
 	if a.JSON {
 		d := explainedDocument{"headroom/explain/v1", []warningRow{}, []ruleRow{}, []metricRow{}}
@@ -197,7 +197,7 @@ func (e explained) print(a *app.App) error {
 	return nil
 }
 
-// unitWords is a unit in words where its sign is no word.
+// unitWords returns a unit in words if its sign is not a word.
 func unitWords(u lab.Unit) string {
 	if u == lab.Share {
 		return "a share: 1 is all"

@@ -19,7 +19,7 @@ import (
 // factorsSchema names the published JSON document of factors.
 const factorsSchema = "headroom/factors/v1"
 
-// factorsDocument lists kinds of factors, and where one factor was asked for, what it is on a target.
+// factorsDocument lists kinds of factors. For a single factor it has its state on a target.
 type factorsDocument struct {
 	Schema  string      `json:"schema"`
 	Factors []factorRow `json:"factors"`
@@ -35,13 +35,14 @@ type factorRow struct {
 	Levels   string   `json:"levels"`
 	Verified string   `json:"verified"`
 	Examples []string `json:"examples"`
-	// Factor on a target, its level in effect, the levels that the target says it takes, and where the level is held.
+	// Factor is a factor on a target, with its effective level, the levels that the target accepts, and the places of
+	// the level.
 	Factor   string   `json:"factor,omitempty"`
 	Target   string   `json:"target,omitempty"`
 	Level    *string  `json:"level,omitempty"`
 	Possible []string `json:"possible,omitempty"`
 	Places   []string `json:"places,omitempty"`
-	// Lacks are the parts of it that the target does not have, or does not let be set.
+	// Lacks are parts of the factor that the target does not have, or that can't be set there.
 	Lacks []string `json:"lacks,omitempty"`
 }
 
@@ -55,8 +56,8 @@ func newFactorsCommand(a *app.App) *cobra.Command {
 	r := &factorsCommand{app: a}
 	c := &cobra.Command{
 		Use: "factors [NAME [DEVICE or DIR]]",
-		Long: `Lists the kinds of settings that an experiment can vary: what they are, what it takes to change them, and where the
-effective level is read. With a name it reads that factor, and lists the possible levels. queue: and mount: belong to
+		Long: `Lists the kinds of settings that an experiment can vary, what it takes to change them, and where the effective level
+is read. With a name it reads that factor, and lists the possible levels. queue: and mount: belong to
 a place, which must be named, too. Nothing is changed.`,
 		Example: `  headroom factors
   headroom factors queue
@@ -90,7 +91,7 @@ func completeFactors(_ *cobra.Command, args []string, _ string) ([]string, cobra
 }
 
 func rowOfScheme(s scheme.Scheme) factorRow {
-	plain, _, _ := strings.Cut(s.Name, "@") // queue@md0 is of the scheme queue
+	plain, _, _ := strings.Cut(s.Name, "@") // queue@md0 has the scheme queue
 	return factorRow{Scheme: plain, Title: s.Title, Class: s.Class.String(), Needs: s.Needs, Syntax: s.Syntax,
 		Levels: s.Levels, Verified: s.Verified,
 		Examples: s.Examples}
@@ -120,12 +121,12 @@ func (r *factorsCommand) list(schemes []scheme.Scheme) error {
 	return nil
 }
 
-// classWord says of what the factors of a class are.
+// classWord returns the word for what has the factors of a class.
 func classWord(c scheme.Class) string {
 	return map[scheme.Class]string{scheme.OfLoad: "load", scheme.Live: "running machine", scheme.OfBoot: "boot"}[c]
 }
 
-// show shows a kind of factors, or one factor on a target.
+// show prints a kind of factors, or one factor on a target.
 func (r *factorsCommand) show(ctx context.Context, args []string) error {
 	name := args[0]
 	if !strings.Contains(name, ":") {
@@ -208,7 +209,7 @@ func (r *factorsCommand) print(row factorRow) {
 	}
 }
 
-// shown is a level in a sentence, where an empty one would not be seen.
+// shown returns a level for a sentence, in which an empty one would be invisible.
 func shown(level string) string {
 	if level == "" {
 		return "empty"

@@ -17,7 +17,7 @@ import (
 	"github.com/headroom/headroom/internal/saved"
 )
 
-// factsCommand shows what is known of a machine.
+// factsCommand shows the facts of a machine.
 type factsCommand struct {
 	app     *app.App
 	only    []string
@@ -95,7 +95,7 @@ func (o *factsCommand) print(d facts.Document) error {
 	}
 	asksForBulk := func(prefix string) bool { return catalogue.Bulk(strings.TrimRight(prefix, ".*") + ".") }
 	if !o.all && !slices.ContainsFunc(o.only, asksForBulk) {
-		// A file that holds nothing else, such as a kernel's configuration or sysctls, is listed whole.
+		// A file with nothing else, such as a kernel's configuration or sysctls, is listed in full.
 		if brief := facts.Brief(shown); len(brief) > 1 && !onlySysctls(brief) || len(brief) > 0 && len(o.only) > 0 {
 			shown = brief
 		}
@@ -108,7 +108,7 @@ func (o *factsCommand) print(d facts.Document) error {
 	return nil
 }
 
-// onlySysctls reports whether all that is known follows from sysctls, as of what sysctl -a printed.
+// onlySysctls reports whether all known facts follow from sysctls, as in the output of sysctl -a.
 func onlySysctls(brief []lab.Fact) bool {
 	return !slices.ContainsFunc(brief, func(f lab.Fact) bool {
 		return f.Unknown == "" && !strings.HasPrefix(f.Source, "/proc/sys/")
@@ -132,7 +132,7 @@ func chosenFacts(all []lab.Fact, only []string) []lab.Fact {
 	return kept
 }
 
-// factsTitle is what was read, in a line.
+// factsTitle summarizes the read facts in a line.
 func factsTitle(d facts.Document, shown int) string {
 	unknown, unreadable := 0, 0
 	for _, f := range d.Facts {
@@ -156,8 +156,8 @@ func factsTitle(d facts.Document, shown int) string {
 	return title
 }
 
-// writeRows prints facts with aligned values; on a terminal no line is longer than it is wide.
-// What is too long is cut, so that a fact is a line; who asks for some facts only sees them whole.
+// writeRows prints facts with aligned values. On a terminal it cuts lines at its width, so each fact is a line. With a
+// selection of facts it prints them in full.
 func (o *factsCommand) writeRows(w io.Writer, rows []facts.Row, width int) {
 	const widest = 40 // cpu's vulnerability.indirect_target_selection
 	longest := 0

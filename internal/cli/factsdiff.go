@@ -77,7 +77,7 @@ func (o *factsDiffCommand) run(c *cobra.Command, args []string) error {
 		return err
 	}
 	for _, d := range []*facts.Document{&a, &b} {
-		if brief := facts.Brief(d.Facts); onlySysctls(brief) { // they are called by their own names
+		if brief := facts.Brief(d.Facts); onlySysctls(brief) { // compare the sysctls themselves
 			d.Facts = slices.DeleteFunc(d.Facts, func(f lab.Fact) bool { return !catalogue.Bulk(f.Key) })
 		}
 	}
@@ -88,7 +88,7 @@ func (o *factsDiffCommand) run(c *cobra.Command, args []string) error {
 	return o.compare(a, b, profiles)
 }
 
-// diffconfigFormat is that of the kernel's scripts/diffconfig.
+// diffconfigFormat returns the format of the kernel's scripts/diffconfig.
 func diffconfigFormat() results.OutputFormat {
 	return results.OutputFormat{Name: "diffconfig", Suffix: ".diffconfig"}
 }
@@ -133,7 +133,7 @@ func (o *factsDiffCommand) compare(a, b facts.Document, profiles difference.Docu
 	return results.ShowResult(o.app, nil, results.ResultDocument{Published: d, Document: of}, o.result)
 }
 
-// diffconfig prints the build options that differ as scripts/diffconfig does, or writes them into a file.
+// diffconfig prints the differing build options like scripts/diffconfig, or writes them into a file.
 func (o *factsDiffCommand) diffconfig(a, b facts.Document) error {
 	for _, d := range []facts.Document{a, b} {
 		if len(configOf(d)) == 0 {
@@ -151,7 +151,7 @@ func (o *factsDiffCommand) diffconfig(a, b facts.Document) error {
 	return results.WriteFile(o.app, o.result.Output, out.Bytes())
 }
 
-// inCommon says whether there is a key that both sides know something of.
+// inCommon reports whether both sides know a fact of the same key.
 func inCommon(a, b facts.Document) bool {
 	known := map[string]bool{}
 	for _, f := range a.Facts {
@@ -169,7 +169,7 @@ func side(d facts.Document, redact bool) diff.Side {
 	return diff.Side{Name: d.Target, Facts: d.Facts}
 }
 
-// configOf takes the options of the build out of a snapshot.
+// configOf returns the build options in a snapshot.
 func configOf(d facts.Document) kconfig.Config {
 	c := kconfig.Config{}
 	for _, f := range d.Facts {

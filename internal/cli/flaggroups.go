@@ -11,7 +11,7 @@ import (
 )
 
 // maxUngroupedFlags is the largest number of flags, --help included, that a command lists under one heading: more are
-// not taken in at a glance.
+// hard to take in at a glance.
 const maxUngroupedFlags = 8
 
 // flagGroup is a heading of a command's help and the flags below it, in this order.
@@ -20,9 +20,8 @@ type flagGroup struct {
 	flags []string
 }
 
-// flagGroups are the headings under which help lists the flags of commands with more than maxUngroupedFlags. All of
-// them share the list, so that a flag which was found in the help of one command is below the same heading in the
-// others.
+// flagGroups returns the headings under which help lists the flags of commands with more than maxUngroupedFlags. All
+// commands share the list, so a flag has the same heading everywhere.
 func flagGroups() []flagGroup {
 	return []flagGroup{
 		{"What is measured:", []string{
@@ -54,8 +53,8 @@ func flagGroups() []flagGroup {
 	}
 }
 
-// firstFlags are the flags that matter most for each of these commands, by the words that it is called with. Help lists
-// them first, under "Flags:", and not again in their groups.
+// firstFlags returns the most important flags of each of these commands, by the words of the command. Help lists them
+// first, under "Flags:", and not again in their groups.
 func firstFlags() map[string][]string {
 	return map[string][]string{
 		"run":              {"on", "repeat", "precision", "budget", "label"},
@@ -68,7 +67,7 @@ func firstFlags() map[string][]string {
 		"compare":          {"margin", "fail-on", "live", "layers", "suite"},
 		"sweep":            {"factor", "on", "limit", "budget", "label"},
 		"ablate":           {"setting", "on", "alone", "budget", "label"},
-		"bisect":           {"resume", "show", "budget", "output"}, // subcommands begin what it resumes and shows
+		"bisect":           {"resume", "show", "budget", "output"}, // subcommands begin these searches
 		"bisect args":      {"good", "bad", "on", "budget", "label"},
 		"bisect sysctl":    {"good", "bad", "on", "budget", "label"},
 		"bisect kconfig":   {"good", "bad", "tree", "on", "budget"},
@@ -82,7 +81,7 @@ func firstFlags() map[string][]string {
 	}
 }
 
-// groupFlags puts the flags in the help of a command under headings where there are many.
+// groupFlags puts the flags in the help of a command under headings if there are many.
 func groupFlags(c *cobra.Command, help string) string {
 	if len(shownFlags(c)) <= maxUngroupedFlags {
 		return help
@@ -119,7 +118,7 @@ func flagsUnderHeadings(c *cobra.Command) string {
 		}
 	}
 	usages := inOrder.FlagUsages()
-	// Not by its lines: a description may have several.
+	// It does not split at lines: a description can have several.
 	begins := append(beginsFlag().FindAllStringIndex(usages, -1), []int{len(usages)})
 	var blocks []string
 	for _, g := range groups {
@@ -130,8 +129,8 @@ func flagsUnderHeadings(c *cobra.Command) string {
 	return strings.Join(blocks, "\n\n")
 }
 
-// groupsOf are the groups of a command's flags that are not empty, those that matter most first. Each flag that help
-// shows is in one of them.
+// groupsOf returns the non-empty groups of a command's flags, the most important first. Each flag in help is in one of
+// them.
 func groupsOf(c *cobra.Command) []flagGroup {
 	left := shownFlags(c)
 	take := func(g flagGroup) flagGroup {
@@ -148,11 +147,11 @@ func groupsOf(c *cobra.Command) []flagGroup {
 	for _, g := range flagGroups() {
 		all = append(all, take(g))
 	}
-	all = append(all, flagGroup{"Other:", left}) // a test allows none, but a flag must not vanish from help
+	all = append(all, flagGroup{"Other:", left}) // a test forbids them, but a flag must not vanish from help
 	return slices.DeleteFunc(all, func(g flagGroup) bool { return len(g.flags) == 0 })
 }
 
-// shownFlags are the names of the flags that a command has of its own and does not hide.
+// shownFlags returns the names of the flags that belong to a command alone and are not hidden.
 func shownFlags(c *cobra.Command) []string {
 	var shown []string
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
@@ -163,7 +162,7 @@ func shownFlags(c *cobra.Command) []string {
 	return shown
 }
 
-// calledBy are the words that a command is called with, without the program's own.
+// calledBy returns the words of a command, without the program's name.
 func calledBy(c *cobra.Command) string {
 	if !c.HasParent() {
 		return ""

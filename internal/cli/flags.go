@@ -18,7 +18,7 @@ import (
 	"github.com/headroom/headroom/internal/yamlfile"
 )
 
-// flags are the flags of a command, with methods for those that several commands have.
+// flags has the flags of a command, with methods for flags that several commands have.
 type flags struct {
 	*pflag.FlagSet
 	command *cobra.Command
@@ -41,18 +41,18 @@ func (f flags) format(to *string, known []results.OutputFormat) {
 	f.values("format", func() []string { return results.FormatNames(known) })
 }
 
-// dryRun adds --dry-run, which is short where it has no value.
+// dryRun adds --dry-run, which means short without a value.
 func (f flags) dryRun(to *app.DryRun, usage string) {
 	f.Var(to, "dry-run", usage)
 	f.Lookup("dry-run").NoOptDefVal = string(app.InShort)
 	f.values("dry-run", func() []string { return []string{string(app.InShort), string(app.InFull)} })
 }
 
-// resume adds --resume, and --trust beside it.
+// resume adds --resume and --trust.
 func (f flags) resume(to *string, usage string) {
 	f.StringVar(to, "resume", "", usage)
 	f.BoolVar(&f.app.Trust, "trust", false,
-		"with --resume: go on with a run that was imported, and carry out what came with it")
+		"with --resume: continue an imported run, and carry out its commands")
 }
 
 // wait adds --wait to a command that changes settings.
@@ -63,7 +63,7 @@ func (f flags) wait() {
 // count adds a flag that takes a number of times.
 func (f flags) count(to *int, name, usage string) { f.Var((*countValue)(to), name, usage) }
 
-// seed adds the flag that gives a random order again.
+// seed adds the flag that repeats a random order.
 func (f flags) seed(to *uint64, usage string) { f.Var((*seedValue)(to), "seed", usage) }
 
 // budget adds the flag that limits the time of a number of passes.
@@ -85,7 +85,7 @@ func (f flags) events(o *experiment.EventOptions, where string) {
 	f.values("event", experiment.EventNames)
 }
 
-// profile adds the flag that has loads profiled beside the repetitions, and those that go with it.
+// profile adds the flag for profiling loads in addition to the repetitions, and the flags that belong to it.
 func (f flags) profile(o *experiment.ProfileOptions, with string) {
 	f.count(&o.Loads, "profile", fmt.Sprintf("%salso profile this many loads of each cell, beside its first "+
 		"repetitions: where CPU time goes, and which kernel functions are called (without a number %d)", with,
@@ -94,7 +94,7 @@ func (f flags) profile(o *experiment.ProfileOptions, with string) {
 	f.recorder(o, "with --profile: ")
 }
 
-// recorder adds the flags that say how loads are profiled.
+// recorder adds the flags of the recording of profiles.
 func (f flags) recorder(o *experiment.ProfileOptions, with string) {
 	f.IntVar(&o.Hz, "profile-hz", experiment.DefaultHz, with+"samples a second of each CPU")
 	f.StringVar(&o.Recorder, "recorder", "", with+"copy this headroom to the target to record there, where its "+
@@ -115,30 +115,30 @@ func (f flags) values(name string, values func() []string) {
 	})
 }
 
-// offer has the shell ask for the values of a flag. cobra keeps what is registered in a table of the process, with the
-// whole command line behind it: in tests, of thousands of commands.
+// offer registers the values of a flag for completion by the shell. cobra keeps registrations in a table of the
+// process, with the whole command line behind it: in tests, of thousands of commands.
 func (f flags) offer(name string, values cobra.CompletionFunc) {
 	if !completes(f.app.Environment) {
 		return
 	}
 	if err := f.command.RegisterFlagCompletionFunc(name, values); err != nil {
-		panic(err) // the flag is not there: an error of the program
+		panic(err) // the flag does not exist: a programming error
 	}
 }
 
-// profileFlagNames are the flags of profile and recorder that a run settles.
+// profileFlagNames returns the flags of profile and recorder that can't change when a run is resumed.
 func profileFlagNames() []string { return []string{"profile", "profile-hz"} }
 
-// countValue is the value of a flag that takes a number of times: at least 1. 0 stands for a flag that was not given,
-// so a 0 that was typed would be taken for the default.
+// countValue is the value of a flag that takes a number of times: at least 1. 0 means that the flag was not given, so a
+// typed 0 would act like the default.
 type countValue int
 
 func (n *countValue) String() string { return strconv.Itoa(int(*n)) }
 
-// Type is the word that help shows behind the flag.
+// Type returns the word that help prints after the flag.
 func (n *countValue) Type() string { return "int" }
 
-// Set reads what was typed.
+// Set reads the value as typed.
 func (n *countValue) Set(text string) error {
 	v, err := strconv.Atoi(text)
 	if err == nil && v < 1 {
@@ -148,16 +148,16 @@ func (n *countValue) Set(text string) error {
 	return err
 }
 
-// seedValue is the value of a flag that takes the seed of a random order. 0 stands for a flag that was not given, so a
-// 0 that was typed would be a random seed.
+// seedValue is the value of a flag that takes the seed of a random order. 0 means that the flag was not given, so a
+// typed 0 would be a random seed.
 type seedValue uint64
 
 func (n *seedValue) String() string { return strconv.FormatUint(uint64(*n), 10) }
 
-// Type is the word that help shows behind the flag.
+// Type returns the word that help prints after the flag.
 func (n *seedValue) Type() string { return "uint" }
 
-// Set reads what was typed.
+// Set reads the value as typed.
 func (n *seedValue) Set(text string) error {
 	v, err := strconv.ParseUint(text, 0, 64)
 	if err == nil && v == 0 {
@@ -167,7 +167,7 @@ func (n *seedValue) Set(text string) error {
 	return err
 }
 
-// flagError says in the words of the user which flag can't be read, what was typed, and what the flag takes.
+// flagError returns an error that names the unreadable flag, the typed value, and the values that the flag takes.
 func flagError(c *cobra.Command, err error) error {
 	help := c.CommandPath() + " --help lists the flags"
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
@@ -186,7 +186,7 @@ func flagError(c *cobra.Command, err error) error {
 	return app.Usage(err.Error(), help)
 }
 
-// unknownFlag names the flag that was most likely meant.
+// unknownFlag returns an error that names the most likely flag.
 func unknownFlag(c *cobra.Command, e *pflag.NotExistError, help string) error {
 	typed, name := "--"+e.GetSpecifiedName(), e.GetSpecifiedName()
 	if short := e.GetSpecifiedShortnames(); short != "" { // -repeat is read as six flags of one letter
@@ -199,8 +199,8 @@ func unknownFlag(c *cobra.Command, e *pflag.NotExistError, help string) error {
 	return app.Usage("unknown flag: "+typed, hints...)
 }
 
-// nearestFlag is the flag of a command that a name stands for: the same with one dash, the only one that begins so, or
-// the one that is spelled alike. It is empty where there is none.
+// nearestFlag returns the flag of a command that a name probably means: the name with one dash, the only flag that
+// begins with it, or one with a similar spelling. It is empty if there is none.
 func nearestFlag(c *cobra.Command, name string) string {
 	name, _, _ = strings.Cut(name, "=")
 	var all, begin []string
@@ -222,7 +222,7 @@ func nearestFlag(c *cobra.Command, name string) string {
 	return yamlfile.Nearest(name, all)
 }
 
-// takenBy says what values a flag takes, and names one; the example is empty where a text says nothing more.
+// takenBy describes the values of a flag, with an example; the example is empty if it would not help.
 func takenBy(f *pflag.Flag) (takes, example string) {
 	switch f.Value.(type) {
 	case *countValue:
@@ -252,20 +252,20 @@ func takenBy(f *pflag.Flag) (takes, example string) {
 	return takes, example
 }
 
-// exampleFor is a hint that shows how to type a flag; none where there is nothing to show.
+// exampleFor returns a hint that shows how to type a flag; none if an example would not help.
 func exampleFor(f *pflag.Flag) []string {
 	_, example := takenBy(f)
 	if example == "" {
 		return nil
 	}
 	words := []string{"--" + f.Name, example}
-	if f.NoOptDefVal != "" { // without a value it has one already
+	if f.NoOptDefVal != "" { // it has a value already if none is typed
 		words = []string{"--" + f.Name + "=" + example}
 	}
 	return []string{"for example: " + lab.ShellQuote(words)}
 }
 
-// exclusive refuses two flags that ask for two things at once.
+// exclusive refuses two flags that contradict each other.
 func exclusive(c *cobra.Command, a, b string) error {
 	if !c.Flags().Changed(a) || !c.Flags().Changed(b) {
 		return nil
@@ -273,7 +273,7 @@ func exclusive(c *cobra.Command, a, b string) error {
 	return app.Usage("--"+a+" and --"+b+" exclude each other", "leave out one of them")
 }
 
-// refuseSettled refuses flags with --resume that say what was settled when the run began.
+// refuseSettled refuses flags with --resume whose values were fixed when the run began.
 func refuseSettled(c *cobra.Command, names ...string) error {
 	if !c.Flags().Changed("resume") {
 		return nil
@@ -281,7 +281,7 @@ func refuseSettled(c *cobra.Command, names ...string) error {
 	for _, name := range names {
 		if c.Flags().Changed(name) {
 			return app.Usage("--"+name+" can't be changed when a run is resumed",
-				"leave it out: the run says what was settled")
+				"leave it out: the run keeps its value")
 		}
 	}
 	return nil

@@ -12,14 +12,14 @@ import (
 	"github.com/headroom/headroom/internal/prose"
 )
 
-// helpWidth is that of help where its output is no terminal, and maxHelpWidth is as wide as lines may be to be read
-// with ease.
+// helpWidth is the width of help if its output is not a terminal. maxHelpWidth is the largest width of comfortable
+// lines.
 const (
 	helpWidth    = 80
 	maxHelpWidth = 100
 )
 
-// fitHelp has the help of all commands fit the terminal that it goes to.
+// fitHelp fits the help of all commands to the terminal.
 func fitHelp(root *cobra.Command, terminal io.Writer) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
@@ -53,7 +53,7 @@ func fitHelp(root *cobra.Command, terminal io.Writer) {
 	})
 }
 
-// reflow breaks the paragraphs of a text again. Lines that are indented stay as they are.
+// reflow wraps the paragraphs of a text again. Indented lines stay unchanged.
 func reflow(text string, width int) string {
 	var out, paragraph []string
 	end := func() {
@@ -75,8 +75,8 @@ func reflow(text string, width int) string {
 	return strings.Join(out, "\n")
 }
 
-// fitLine breaks a line of help that is too wide: what describes a flag or a command behind its name, other text as far
-// to the right as it begins.
+// fitLine wraps a line of help that is too wide: a description of a flag or a command in its column, other text at its
+// indentation.
 func fitLine(line string, width int) string {
 	if len([]rune(line)) <= width {
 		return line
@@ -91,8 +91,8 @@ func fitLine(line string, width int) string {
 	return head + strings.Join(lines, "\n"+indent)
 }
 
-// foldCommand breaks a command that is too wide at spaces outside of quotes, with a backslash at the end of each line
-// but the last, so that it can still be pasted.
+// foldCommand wraps a command that is too wide at spaces outside of quotes, with a backslash at the end of each line
+// except the last, so it can still be pasted.
 func foldCommand(line string, width int) string {
 	words := shellWords(line)
 	if len([]rune(line)) <= width || len(words) == 0 {
@@ -110,7 +110,7 @@ func foldCommand(line string, width int) string {
 	return strings.Join(append(folded, current), "\n")
 }
 
-// shellWords are the words of a command as typed, quotes included.
+// shellWords returns the words of a command as typed, with quotes.
 func shellWords(line string) []string {
 	var words []string
 	var quote rune

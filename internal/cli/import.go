@@ -23,7 +23,7 @@ in Docker's logs, in a string of other JSON, and where Python printed it. If sev
 it is read.
 
 The same load in another stage (another transport, two paths instead of one) is not a repetition. --stage NAME=FILE
-says which file belongs to which stage, --stage NAME=FILE:FIRST-LAST which of its lines. --stages NAME,NAME splits
+assigns a file to a stage, --stage NAME=FILE:FIRST-LAST a range of its lines. --stages NAME,NAME splits
 one pasted page, in order: a new stage begins at a load that the current stage already has, or at the prompt of
 another host. Headings are ignored. If the number of stages differs from the names, nothing is imported. headroom
 stages RUN compares them.

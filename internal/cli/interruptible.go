@@ -10,11 +10,11 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// interruptGrace is how long a command that was interrupted may take to end by itself.
+// interruptGrace is how long an interrupted command may take to end normally.
 const interruptGrace = 300 * time.Millisecond
 
-// exitOnInterrupt makes a command that measures nothing and changes nothing end at the first signal wherever it is,
-// because it holds nothing that must be put back, and may be in the midst of a file of any size.
+// exitOnInterrupt makes a command that neither measures nor changes anything end at the first signal. It has nothing to
+// restore, and may be reading a file of any size.
 func exitOnInterrupt(c *cobra.Command, unfinished *sync.WaitGroup) {
 	run := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -22,8 +22,8 @@ func exitOnInterrupt(c *cobra.Command, unfinished *sync.WaitGroup) {
 	}
 }
 
-// interruptible carries something out that changes nothing, and returns soon after ctx is done whether it has ended or
-// not. What it was making is taken away by what it gave to DiscardOnInterrupt, and unfinished waits for that.
+// interruptible runs a function that changes nothing, and returns soon after ctx is done, even if it has not ended. Its
+// unfinished output is removed by the functions that it passed to DiscardOnInterrupt, and unfinished waits for them.
 func interruptible(ctx context.Context, unfinished *sync.WaitGroup, do func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- do() }()

@@ -12,8 +12,8 @@ import (
 	"github.com/headroom/headroom/internal/results"
 )
 
-// defaultPasses over the rungs: few, because there are many rungs, and enough that a tenth that is missing shows where
-// loads vary by 2%.
+// defaultPasses is the default number of passes over the rungs: few, because there are many rungs, and enough to detect
+// a missing tenth if loads vary by 2%.
 const defaultPasses = 6
 
 func newLadderCommand(a *app.App) *cobra.Command {
@@ -29,7 +29,7 @@ headroom finds the rungs under one PLACE itself. Several places are the rungs, i
 null device, and devices separated by commas are loaded at the same time.
 
 --guest adds the disks of a guest in QEMU as rungs: first those without storage behind them, then the
-others. If one falls short of the storage below it, the answer says whether virtio itself is the limit.
+others. If one falls short of the storage below it, the answer reports if virtio itself is the limit.
 Blank images for the guest are made in the directory that the ladder leads to, unlinked, and filled.
 
 Devices are only read, whatever they hold. In directories, a scratch file is created, read, and removed.

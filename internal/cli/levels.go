@@ -14,16 +14,16 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// levelFlags say of a saved run that is no sweep which of its levels is the factor; for a sweep they are settled.
+// levelFlags returns the flags that select the factor among the levels of a saved run; for a sweep the factor is fixed.
 func levelFlags() []string { return []string{"factor", "baseline", "reference", "share"} }
 
-// hasLevels says whether a run that was not measured as an experiment has loads at several levels: another program's
+// hasLevels reports whether a run that was not measured as an experiment has loads at several levels: another program's
 // results, or stages.
 func hasLevels(run results.StagedRun) bool {
 	return run.Experiment == nil && len(sweep.Factors(run.Arms)) > 0
 }
 
-// showLevels writes the figures of merit of a run that has levels.
+// showLevels prints the figures of merit of a run that has levels.
 func (s *sweepCommand) showLevels(run results.StagedRun) error {
 	o := &s.o
 	by := sweep.By{Baseline: o.Baseline, Reference: o.Reference}
@@ -57,7 +57,7 @@ func (s *sweepCommand) showLevels(run results.StagedRun) error {
 	return results.ShowResult(s.app, saved, results.SweepResult(d, report.Options{Scores: scores}), o.Result)
 }
 
-// refuseLevelFlags says that what a sweep varies is settled.
+// refuseLevelFlags refuses flags that would change the factor of a sweep.
 func refuseLevelFlags(c *cobra.Command, b *store.Bundle) error {
 	for _, name := range levelFlags() {
 		if c.Flags().Lookup(name).Changed {

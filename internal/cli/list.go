@@ -54,7 +54,7 @@ func (l *listCommand) list() error {
 		}
 		return errors.Join(l.app.PrintJSON(app.RunsDocument{Schema: app.RunsSchema, Runs: rows}), err)
 	}
-	if len(rows) == 0 && err != nil { // there may well be some
+	if len(rows) == 0 && err != nil { // the damaged runs may be the only ones
 		return err
 	}
 	if len(rows) == 0 && len(all) > 0 {

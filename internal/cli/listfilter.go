@@ -12,13 +12,13 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// listFilter says which runs are listed.
+// listFilter selects the listed runs.
 type listFilter struct {
 	suite, label, on, status, since string
 	limit                           int
 }
 
-// flags adds those that narrow a list.
+// flags adds the flags of the filter.
 func (l *listFilter) flags(f flags) {
 	f.StringVar(&l.suite, "suite", "", "only runs of this suite; for imports, with this label")
 	f.StringVar(&l.label, "label", "", "only runs with this text in their label")
@@ -40,7 +40,7 @@ func statusNames() []string {
 	return []string{string(lab.Complete), string(lab.Interrupted), string(lab.Running), string(lab.Failed)}
 }
 
-// of are the rows that fit. More is how many of those the limit has left out.
+// of returns the rows that match. more is how many matching rows the limit leaves out.
 func (l *listFilter) of(s *store.Store, rows []store.Row) (fitting []store.Row, more int, err error) {
 	if l.status != "" && !slices.Contains(statusNames(), l.status) {
 		return nil, 0, app.Usage(fmt.Sprintf("--status takes no %q", l.status),

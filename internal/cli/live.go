@@ -44,7 +44,7 @@ func (r *compareCommand) liveFlags(f flags) {
 		"with --live and --budget or --pairs also one that ended undecided")
 }
 
-// checkLive refuses flags that would do nothing.
+// checkLive refuses flags that would have no effect.
 func (r *compareCommand) checkLive(c *cobra.Command) error {
 	o := &r.live
 	measuring := []string{"suite", "set", "size", "label", "seed", "max-writes", "pairs", "budget", "resume", "dry-run"}
@@ -66,13 +66,13 @@ func (r *compareCommand) checkLive(c *cobra.Command) error {
 	}
 	for _, name := range idle {
 		if c.Flags().Changed(name) {
-			return app.Usage("--"+name+" means nothing "+why, "headroom compare --help says what goes together")
+			return app.Usage("--"+name+" means nothing "+why, "headroom compare --help lists the flags of each kind")
 		}
 	}
 	settled := []string{"suite", "set", "set-base", "set-new", "size", "label", "seed", "confirm", "margin", "alpha",
 		"metrics"}
 	if o.Layers {
-		settled = append(settled, "pairs") // intervals of a number of passes that is fixed beforehand
+		settled = append(settled, "pairs") // the intervals depend on a number of passes that is fixed beforehand
 	}
 	return refuseSettled(c, append(settled, profileFlagNames()...)...)
 }

@@ -27,7 +27,7 @@ func newManCommand(a *app.App) *cobra.Command {
 	}
 }
 
-// writeManuals writes the page of a command and those of the commands below it.
+// writeManuals writes the pages of a command and its subcommands.
 func writeManuals(c *cobra.Command, dir string, build versionDocument) error {
 	c.InitDefaultHelpFlag()
 	c.InitDefaultVersionFlag()
@@ -43,7 +43,7 @@ func writeManuals(c *cobra.Command, dir string, build versionDocument) error {
 	return nil
 }
 
-// manualCommands are the commands below one that have pages.
+// manualCommands returns the subcommands that have pages.
 func manualCommands(c *cobra.Command) []*cobra.Command {
 	var shown []*cobra.Command
 	for _, sub := range c.Commands() {
@@ -54,18 +54,19 @@ func manualCommands(c *cobra.Command) []*cobra.Command {
 	return shown
 }
 
-// pageName is what man(1) is asked for: headroom-bisect-facts, which it also finds as "headroom bisect facts".
+// pageName returns the name of a page for man(1): headroom-bisect-facts, which it also finds as "headroom bisect
+// facts".
 func pageName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
-// manualPage is the page of a command in the macros of man(7), from what help says.
+// manualPage returns the page of a command in the macros of man(7), from its help.
 func manualPage(c *cobra.Command, version, date string) string {
 	day, _, _ := strings.Cut(date, "T")
 	m := manual{}
 	fmt.Fprintf(&m, ".TH %s 1 %q %q \"headroom manual\"\n", roff(strings.ToUpper(pageName(c))), day,
 		"headroom "+version)
-	m.WriteString(".nh\n.ad l\n") // words are not hyphenated: a flag that is can't be copied
+	m.WriteString(".nh\n.ad l\n") // words are not hyphenated: a hyphenated flag can't be copied
 	m.heading("NAME")
-	m.WriteString(roff(pageName(c)) + ` \- ` + roff(c.Short) + "\n") // as lexgrog(1) looks for it
+	m.WriteString(roff(pageName(c)) + ` \- ` + roff(c.Short) + "\n") // the form that lexgrog(1) expects
 	m.heading("SYNOPSIS")
 	m.synopsis(c)
 	m.heading("DESCRIPTION")

@@ -14,13 +14,13 @@ import (
 // manual collects a page in the macros of man(7), which groff and mandoc read.
 type manual struct {
 	strings.Builder
-	begins bool // a section, in which nothing stands yet
+	begins bool // the section is still empty
 }
 
-// roff escapes text. A hyphen that may be copied is a minus.
+// roff escapes text. A hyphen becomes a minus, which can be copied.
 func roff(text string) string { return strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text) }
 
-// text writes a line of text, which is no request whatever it begins with.
+// text writes a line of text, which is never read as a request.
 func (m *manual) text(line string) {
 	escaped := roff(line)
 	if strings.HasPrefix(escaped, ".") || strings.HasPrefix(escaped, "'") {
@@ -35,7 +35,7 @@ func (m *manual) heading(title string) {
 	m.begins = true
 }
 
-// paragraph begins one, which the first of a section does by itself.
+// paragraph begins a paragraph, except the first of a section, which needs no macro.
 func (m *manual) paragraph() {
 	if !m.begins {
 		m.macro("PP")
@@ -52,7 +52,7 @@ func (m *manual) macro(name string, arguments ...string) {
 	m.WriteString("\n")
 }
 
-// synopsis writes how a command is called.
+// synopsis writes the syntax of a command.
 func (m *manual) synopsis(c *cobra.Command) {
 	m.macro("B", c.CommandPath())
 	rest := strings.TrimPrefix(c.UseLine(), c.CommandPath())
@@ -64,7 +64,7 @@ func (m *manual) synopsis(c *cobra.Command) {
 	}
 }
 
-// prose writes paragraphs; lines that are indented stay as they are.
+// prose writes paragraphs; indented lines stay unchanged.
 func (m *manual) prose(text string) {
 	var indented []string
 	end := func() {
@@ -94,7 +94,7 @@ func (m *manual) prose(text string) {
 	end()
 }
 
-// literal writes lines as they are.
+// literal writes lines unchanged.
 func (m *manual) literal(text string) {
 	m.paragraph()
 	m.macro("nf")
@@ -104,14 +104,14 @@ func (m *manual) literal(text string) {
 	m.macro("fi")
 }
 
-// item writes a word and what it means.
+// item writes a word and its meaning.
 func (m *manual) item(word, meaning string) {
 	m.macro("TP")
 	m.macro("B", word)
 	m.text(meaning)
 }
 
-// commands lists the commands below one, under the headings of help.
+// commands lists the subcommands of a command, under the headings of help.
 func (m *manual) commands(c *cobra.Command) {
 	below := manualCommands(c)
 	if len(below) == 0 {
@@ -133,7 +133,7 @@ func (m *manual) commands(c *cobra.Command) {
 	}
 }
 
-// options lists the flags of a command under the headings of help, then those that all commands have.
+// options lists the flags of a command under the headings of help, then the flags of all commands.
 func (m *manual) options(c *cobra.Command) {
 	local := c.LocalFlags()
 	if groups := groupsOf(c); len(shownFlags(c)) > 0 {
@@ -157,10 +157,10 @@ func (m *manual) options(c *cobra.Command) {
 	}
 }
 
-// flagUsage takes apart how pflag prints a flag: "  -o, --output FILE   write it to a file".
+// flagUsage matches a flag as pflag prints it: "  -o, --output FILE   write it to a file".
 func flagUsage() *regexp.Regexp { return regexp.MustCompile(`(?s)^ *(-.*?)   +(.*)$`) }
 
-// flag writes a flag with its value, its description and its default, as help prints them.
+// flag writes a flag with its value, its description and its default, like help.
 func (m *manual) flag(f *pflag.Flag) {
 	alone := pflag.NewFlagSet(f.Name, pflag.ContinueOnError)
 	alone.AddFlag(f)
@@ -173,7 +173,7 @@ func (m *manual) flag(f *pflag.Flag) {
 	m.item(usage, "")
 }
 
-// exitStatus has the table of exit codes on the page of the program, and leads there from the others.
+// exitStatus writes the table of exit codes on the page of the program; other pages refer to it.
 func (m *manual) exitStatus(c *cobra.Command) {
 	m.heading("EXIT STATUS")
 	if c.HasParent() {
@@ -186,7 +186,7 @@ func (m *manual) exitStatus(c *cobra.Command) {
 	}
 }
 
-// surroundings says where runs are kept.
+// surroundings writes the environment variables and the folder of runs.
 func (m *manual) surroundings() {
 	m.heading("ENVIRONMENT")
 	m.item("HEADROOM_STORE", "folder of saved runs, where --store does not name one")
@@ -195,7 +195,7 @@ func (m *manual) surroundings() {
 	m.item("$XDG_DATA_HOME/headroom", "saved runs; ~/.local/share/headroom where the variable is not set")
 }
 
-// seeAlso names the pages of the command above and of those below.
+// seeAlso names the pages of the parent command and of the subcommands.
 func (m *manual) seeAlso(c *cobra.Command) {
 	var pages []string
 	if c.HasParent() {

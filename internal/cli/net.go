@@ -30,11 +30,11 @@ server=local measures this machine's own loopback. Given more than once, the fir
 first server and so on, all at the same time; the report shows each pair and all together. --pairs N makes N
 pairs, each with its own port. Several --address of one server are used in turn.
 
-A server listens only on the address under test, for one test, and then ends. --address says which address
-that is; the default is the one that ssh connected to.
+A server listens only on the address under test, for one test, and then ends. --address selects that
+address; the default is the one that ssh connected to.
 
 --event does something during each test, on the client, the server or another target (--event-on): cuts a
-path, restarts a switch. The report says how deep the rate fell, how long traffic stood still, and when the
+path, restarts a switch. The report has the depth of the drop, how long traffic stood still, and when the
 rate was back. headroom restore undoes the event after a crash.
 
 Ctrl-C stops cleanly: finished repetitions are kept, and --resume continues.`,

@@ -15,8 +15,8 @@ func newInterferenceCommand(a *app.App) *cobra.Command {
 	o := network.InterferenceOptions{Alpha: interference.DefaultAlpha}
 	c := &cobra.Command{
 		Use: "interference",
-		Long: `Measures groups of loads in turns: each alone, every two together, and all together. The report says what
-share of its own rate each group keeps next to the others, and whether groups share one ceiling.
+		Long: `Measures groups of loads in turns: each alone, every two together, and all together. The report gives
+the share of its rate that each group keeps next to the others, and whether groups share one ceiling.
 
 A group is a name and what its load uses: addresses of the server, one for each of its ports, with a pair of
 iperf3 processes each; or a device or directory of the server, which fio reads. Devices are only read,

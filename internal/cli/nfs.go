@@ -8,7 +8,7 @@ import (
 	"github.com/headroom/headroom/internal/experiment/nfs"
 )
 
-// defaultRDMAPort is the one that is registered for NFS over RDMA (RFC 8267).
+// defaultRDMAPort is the registered port of NFS over RDMA (RFC 8267).
 const defaultRDMAPort = 20049
 
 // nfsCommand measures an NFS server from a client.

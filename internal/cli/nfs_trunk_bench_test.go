@@ -323,7 +323,7 @@ jobs:
 	}
 	out, err = k.command("report", s.ID).Output()
 	if err != nil || !strings.Contains(string(out), "50% should be left") ||
-		!strings.Contains(string(out), "while others went on") {
+		!strings.Contains(string(out), "while others continued") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if pending, err := journal.Pending(filepath.Join(k.store, "changes"), store.Trust); err != nil ||

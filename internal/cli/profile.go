@@ -8,7 +8,7 @@ import (
 	"github.com/headroom/headroom/internal/results"
 )
 
-// newProfileCommand returns the command that profiles loads, above the commands of saved profiles.
+// newProfileCommand returns the command that profiles loads, with the commands for saved profiles.
 func newProfileCommand(a *app.App) *cobra.Command {
 	var o single.ProfileOptions
 	c := &cobra.Command{

@@ -45,7 +45,7 @@ and pprof have whole numbers: nanoseconds of CPU time per thousand I/Os.`,
 	return c
 }
 
-// functionCount is how many functions are listed; "all" is 0.
+// functionCount is the value of a flag for the number of listed functions; "all" is 0.
 type functionCount struct{ n *int }
 
 func (c functionCount) Type() string { return "number" }

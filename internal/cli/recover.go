@@ -16,8 +16,8 @@ func newRestoreCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use: "restore",
 		Long: `Ends the loads, removes the scratch files and puts back the settings that a killed run left on the machine that it
-measured. The next run there does the same before it starts. A setting that somebody else has changed since is left
-alone and reported; --anyway and --accept decide about it.
+measured. The next run there does the same before it starts. A setting that another user or program has changed
+since is left alone and reported; --anyway and --accept decide about it.
 
 Temporary boot entries on real machines are removed, too. If such a machine still runs with kernel arguments of a
 test, only a reboot ends that, which --reboot must allow by name.`,
@@ -46,10 +46,10 @@ test, only a reboot ends that, which --reboot must allow by name.`,
 	}
 	f := flagsOf(a, c)
 	f.BoolVar(&anyway, "anyway", false,
-		"put settings back even if somebody else has changed them since")
+		"restore settings even if another user or program has changed them since")
 	f.StringArrayVar(&reboot, "reboot", nil,
 		"allow rebooting this machine if it still runs with kernel arguments of a test; may be repeated")
 	f.BoolVar(&accept, "accept", false,
-		"keep settings that can't be put back, or that somebody else has changed, and delete their records")
+		"keep settings that can't be restored, or that another user or program has changed, and delete their records")
 	return c
 }

@@ -15,7 +15,7 @@ func newReferencesCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use: "references",
 		Long: `Lists the published results that come with headroom. A published figure is a single number without a spread, from
-another machine: "references for RUN" says how comparable each is before it shows it. headroom compare accepts
+another machine: "references for RUN" shows how comparable each is, and then the figure. headroom compare accepts
 reference:NAME in place of a run.`,
 		Example: "  headroom references\n  headroom references show kbench/samsung-850-pro\n  headroom references " +
 			"for last\n  headroom compare reference:kbench/samsung-850-pro last",

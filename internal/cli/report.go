@@ -70,10 +70,10 @@ func (r *reportCommand) write(runs []string) error {
 	return writeTo(r.app, r.output, format, presenter(r.cells), bundles, r.o)
 }
 
-// writer is WriteRuns or WriteForPeople.
+// writer is the type of WriteRuns and WriteForPeople.
 type writer func(p *app.App, format string, bundles []*store.Bundle, w io.Writer, o report.Options) error
 
-// presenter is WriteForPeople, unless the cells were asked for.
+// presenter returns WriteForPeople, or WriteRuns if the cells are requested.
 func presenter(cells bool) writer {
 	if cells {
 		return results.WriteRuns
@@ -94,7 +94,7 @@ func rawCellsFlag(c *cobra.Command, raw *bool) {
 		"in csv and sheet, don't put an apostrophe before texts that a spreadsheet would run as a formula")
 }
 
-// writeTo writes runs to a file, which appears whole or not at all, or to standard output.
+// writeTo writes runs to standard output or to a file, which appears in full or not at all.
 func writeTo(a *app.App, output, format string, write writer, bundles []*store.Bundle, o report.Options) error {
 	if app.OwnOutput(output) {
 		if format == "html" && app.Columns(a.Stdout) > 0 {

@@ -23,7 +23,7 @@ func newRmCommand(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			// a killed run is the only record of what it left
+			// The run is the only record of what its process left behind.
 			if err := recovery.RecoverLeftovers(c.Context(), a, s, nil, ""); err != nil {
 				return err
 			}
@@ -36,7 +36,7 @@ func newRmCommand(a *app.App) *cobra.Command {
 				case err != nil:
 					errs = append(errs, err)
 				case b.Active():
-					errs = append(errs, &lab.Error{Kind: lab.Refused, What: "run " + b.Run.ID + " is going on",
+					errs = append(errs, &lab.Error{Kind: lab.Refused, What: "run " + b.Run.ID + " is still running",
 						Hints: []string{"end it first, with Ctrl-C where it runs"}})
 				case !s.Has(b.Run.ID):
 					errs = append(errs, app.Usage(b.Dir()+" is not in the store", "delete the folder by hand"))

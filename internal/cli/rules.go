@@ -29,13 +29,13 @@ type ruleRow struct {
 	Effects  []rule.Effect `json:"effects,omitempty"`
 	Sources  []rule.Source `json:"sources,omitempty"`
 	Measure  string        `json:"measure,omitempty"`
-	// Metrics that it hurts, the arithmetic where no figure is published, what would change it, and who asks for the
-	// opposite.
+	// Metrics are the affected metrics, Derivation is the computation if no figure is published, Remedies would change
+	// it, and Conflicts are sources that recommend the opposite.
 	Metrics    []string  `json:"metrics,omitempty"`
 	Derivation string    `json:"derivation,omitempty"`
 	Remedies   []ruleFix `json:"remedies,omitempty"`
 	Conflicts  []string  `json:"conflicts,omitempty"`
-	// Trades are settings that gain speed at a cost that the rule warns of.
+	// Trades are settings that gain speed at a cost of which the rule warns.
 	Trades []ruleTrade `json:"trades,omitempty"`
 }
 
@@ -106,7 +106,7 @@ func (l rulesCommand) list(rules []rule.Rule) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	// a rule is a line; show tells the rest
+	// A rule is a line; show prints the rest.
 	_, err := io.WriteString(l.app.Stdout, app.CutLines(table.String(), app.Columns(l.app.Stdout)))
 	return err
 }
@@ -161,7 +161,8 @@ func newRulesShowCommand(a *app.App) *cobra.Command {
 	return c
 }
 
-// noRule names the rules whose id has the name in it, or begins like it: who asks has seen it somewhere.
+// noRule returns an error that names the rules whose ID contains the name or has the same beginning: the user may
+// remember a part.
 func noRule(name string, rules []rule.Rule) error {
 	hints := []string{"headroom rules lists them"}
 	if near := similarNames(name, explained{rules: rules}.ids()); len(near) > 0 {
@@ -170,7 +171,7 @@ func noRule(name string, rules []rule.Rule) error {
 	return app.Usage("there is no rule "+name, hints...)
 }
 
-// similarNames are those that have a name in them, or begin like it.
+// similarNames returns the names that contain a name or have the same beginning.
 func similarNames(name string, known []string) (near []string) {
 	for _, k := range known {
 		if name != "" && strings.Contains(k, name) || len(name) > 4 && strings.HasPrefix(k, name[:5]) {
@@ -193,7 +194,7 @@ func (l rulesCommand) show(r rule.Rule) error {
 	return nil
 }
 
-// printRule prints all of a rule but its title.
+// printRule prints a rule without its title.
 func printRule(w *app.Wrapper, r rule.Rule) {
 	row := func(name, text string) { w.Rows([][2]string{{name, text}}) }
 	row("area", r.Class)
@@ -235,6 +236,6 @@ func printRule(w *app.Wrapper, r rule.Rule) {
 		row("source", s.Title+" "+s.URL)
 	}
 	if r.Unquantified {
-		row("", "unpriced: nobody's figure was read, so it is asked with --unpriced only")
+		row("", "unpriced: no published figure was found, so it is checked with --unpriced only")
 	}
 }

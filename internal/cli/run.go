@@ -41,17 +41,17 @@ precisely enough or the time is up. The budget covers repetitions with their pau
 fill or layout is extra. Each cell then takes at least 8 repetitions for an interval, because the
 interval must hold however often headroom looks at it.
 
---on measures on another machine, over your own ssh: the directory or device, facts and counters are
-those of that machine. Devices there are only read.
+--on measures on another machine, over your own ssh: the directory or device, facts and counters belong
+to that machine. Devices there are only read.
 
 With --on given more than once, all of those targets are measured at the same time: their loads start
-together, and the report shows each target's numbers and those of all together. The directory or device
+together, and the report shows the numbers of each target and of all together. The directory or device
 is the same on each, or one is given for each, in the order of the targets. kube:nodes?selector=… is a
 pod on each node of a cluster, kube:pod?…&count=N is N pods. --at-once limits how many are loaded at
 the same time. The report names targets that differ from the others.
 
---event does something during each load: cuts a link, restarts a server. The report says how deep the
-rate fell, how long I/O stood still, and when the rate was back. The --undo command is saved to disk
+--event does something during each load: cuts a link, restarts a server. The report has the depth of
+the drop, how long I/O stood still, and when the rate was back. The --undo command is saved to disk
 first and always carried out; after a crash, headroom restore does it.
 
 Ctrl-C stops a run cleanly: finished repetitions are kept, and --resume continues it. With --precision
@@ -121,7 +121,7 @@ or --budget, --resume continues a finished run, too; the budget then counts from
 	return c
 }
 
-// checkArgs demands a suite and a place, or a place for each target.
+// checkArgs requires a suite and a place, or a place for each target.
 func (r *runCommand) checkArgs(c *cobra.Command, args []string) error {
 	if targets := len(r.o.On); targets > 1 {
 		return argumentCount(0, 1+targets, "a suite and a directory or device, or one for each target")(c, args)
@@ -141,7 +141,7 @@ func (r *runCommand) run(c *cobra.Command, args []string) error {
 	return experiment.RunOnTargets(c.Context(), r.app, s, r.o, args)
 }
 
-// check refuses what can't be carried out before anything is opened.
+// check refuses impossible options before anything is opened.
 func (r *runCommand) check(c *cobra.Command, args []string) error {
 	if err := exclusive(c, "format", "json"); err != nil {
 		return err
@@ -157,9 +157,9 @@ func (r *runCommand) check(c *cobra.Command, args []string) error {
 	return refusePlaceFirst(r.app.Args, args, len(r.o.On) > 0)
 }
 
-// refusePlaceFirst refuses a command line whose first word is a place where the suite should be, with the line that was
-// meant: headroom run /srv, headroom run /srv quick. Elsewhere says that the place is on another machine, where nothing
-// is looked up; typed is the whole command line.
+// refusePlaceFirst refuses a command line that has a place instead of the suite, and suggests a correct one: headroom
+// run /srv, headroom run /srv quick. elsewhere is true for a place on another machine, where nothing is looked up.
+// typed is the whole command line.
 func refusePlaceFirst(typed, args []string, elsewhere bool) error {
 	if len(args) == 0 || experiment.IsSuite(args[0]) {
 		return nil

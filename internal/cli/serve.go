@@ -25,8 +25,8 @@ func newServeCommand(a *app.App) *cobra.Command {
 	o := &serveCommand{app: a}
 	c := &cobra.Command{
 		Use: "serve",
-		Long: `Serves the runs of the store: all of them, to be searched, compared and followed over time, and those that are
-going on. It only reads: nothing can be started, changed or deleted through it, and serial numbers are left out.
+		Long: `Serves the runs of the store: all of them, to search, compare and follow over time, and the progress of running
+ones. It only reads: nothing can be started, changed or deleted through it, and serial numbers are left out.
 No page needs anything from elsewhere.
 
 By default only this machine reaches it. Any other address needs a token, which is made and printed when none is given.
@@ -82,7 +82,7 @@ func (o *serveCommand) serve(ctx context.Context) error {
 	return server.Serve(ctx, l, o.certificate, o.key)
 }
 
-// secret is the token that was given; empty for none.
+// secret returns the given token; empty for none.
 func (o *serveCommand) secret() (string, error) {
 	if o.tokenFile == "" {
 		return o.token, nil
@@ -98,7 +98,7 @@ func (o *serveCommand) secret() (string, error) {
 	return token, nil
 }
 
-// sayServed says what is served, to whom, and how it ends.
+// sayServed prints what is served, to whom, and how to end it.
 func (o *serveCommand) sayServed(a net.Addr, token string, runs int, dir string) {
 	scheme, address := "http", a.String()
 	if o.certificate != "" {

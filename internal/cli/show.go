@@ -64,8 +64,7 @@ func (s *showCommand) show(runs []string) error {
 		report.Options{Names: format == "table", Options: render.Options{Warnings: s.warnings}})
 }
 
-// printRaw prints what load generators printed: to the byte, but for a terminal, which would carry out the control
-// characters in it.
+// printRaw prints the output of load generators unchanged, except that control characters are escaped for a terminal.
 func (s *showCommand) printRaw(bundles []*store.Bundle) error {
 	w := s.app.RawStdout
 	if app.Columns(w) > 0 {

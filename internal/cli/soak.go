@@ -13,11 +13,11 @@ func newSoakCommand(a *app.App) *cobra.Command {
 	var o single.SoakOptions
 	c := &cobra.Command{
 		Use: "soak SUITE [DEVICE or DIR]",
-		Long: `Measures one load of a suite for a long time, in rounds without a pause between them, and says
+		Long: `Measures one load of a suite for a long time, in rounds without a pause between them, and reports
 whether its rate holds: what a write cache, burst credits, heat or garbage collection leave of it, since
 when it is steady, and at what rate.
 
-Each round is saved when it ends, so that Ctrl-C or a crash cost one round, and --resume goes on. The
+Each round is saved when it ends, so Ctrl-C or a crash costs one round, and --resume continues. The
 first quarter of the rounds is compared with the last; what counts as steady is SNIA's definition.
 
 Of a suite with several jobs, --job names the one to measure. The suite soak is random writes, for which

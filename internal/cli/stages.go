@@ -13,8 +13,8 @@ func newStagesCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use: "stages RUN",
 		Long: `Prints IOPS, MiB/s and Gbit/s of each load in each stage, and what share of another stage it reaches. Each row
-is labelled with the command line that ran. It says which pairs are not comparable, and with --link which
-figures are more than the links can carry and which sit at the ceiling of a single link.
+is labelled with the command line that ran. It marks pairs that are not comparable, and with --link
+figures that are more than the links can carry or at the ceiling of a single link.
 
 --published compares the stages with a published table, row by row: rows are found by their figures, not by
 their labels. The table is a CSV file whose header names the columns (label, and the unit of each other column:

@@ -8,8 +8,8 @@ import (
 	"github.com/headroom/headroom/internal/experiment"
 )
 
-// targetsOfRun are the targets of a run of several, by name and role; none where an argument stands for something else,
-// or for one machine.
+// targetsOfRun returns the targets of a run on several, by name and role; none if an argument means something else, or
+// one machine.
 func (o *doctorCommand) targetsOfRun(name string) []experiment.NamedTarget {
 	if _, err := os.Stat(name); o.app.AllKinds().Has(name) || name == app.StandardInput || name == "" ||
 		err == nil && !app.IsFolder(name) {
@@ -17,13 +17,13 @@ func (o *doctorCommand) targetsOfRun(name string) []experiment.NamedTarget {
 	}
 	b, role, err := o.app.Subjects().RunOf(name)
 	if err != nil || role != "" {
-		return nil // what is wrong is said when it is read
+		return nil // a fault is reported when it is read
 	}
 	known := app.Machines(b)
 	if len(known) < 2 {
 		return nil
 	}
-	run := b.Run.ID // what is the last run may be another one meanwhile
+	run := b.Run.ID // another run may become the last one meanwhile
 	if filepath.Base(name) != name {
 		run = name
 	}
@@ -34,7 +34,7 @@ func (o *doctorCommand) targetsOfRun(name string) []experiment.NamedTarget {
 	return all
 }
 
-// subjectOn is what an argument or --on names; this machine without both.
+// subjectOn returns the subject that an argument or --on names; this machine without both.
 func subjectOn(args, on []string) (string, error) {
 	if len(args) == 0 {
 		return app.OnlyTarget(on)

@@ -61,7 +61,7 @@ func (s suitesCommand) list() error {
 		case slices.Contains(suite.Builtin(), name):
 			return err
 		case s.isExperiment(name):
-		default: // one file of many that is wrong hides no other
+		default: // one faulty file of many hides no other
 			fmt.Fprintf(s.app.Stderr, "%s is left out: %v\n", name, err)
 		}
 	}
@@ -80,7 +80,7 @@ func (s suitesCommand) list() error {
 	return w.Flush()
 }
 
-// isExperiment says whether a file of the suites' folder is for sweep or ablate.
+// isExperiment reports whether a file in the folder of suites is for sweep or ablate.
 func (s suitesCommand) isExperiment(name string) bool {
 	file, err := s.app.SuiteFile(name)
 	if err != nil {
@@ -111,7 +111,7 @@ func (s suitesCommand) row(name string) (suiteRow, error) {
 		Seconds: suite.EstimateTime(cells, loaded.Interval).Seconds()}, nil
 }
 
-// placeWord is what a suite is pointed at, as the list says it.
+// placeWord returns the kind of place that a suite measures, for the list.
 func placeWord(p suite.Place) string {
 	if p == suite.Network {
 		return "network"
@@ -119,7 +119,7 @@ func placeWord(p suite.Place) string {
 	return string(p)
 }
 
-// kindFor is the kind of place to expand a suite for when none was named.
+// kindFor returns the kind of place for which to expand a suite if none was named.
 func kindFor(s suite.Suite) lab.PlaceKind {
 	switch s.Place {
 	case suite.Device:
@@ -151,7 +151,7 @@ func newSuitesShowCommand(a *app.App) *cobra.Command {
 	return c
 }
 
-// show prints the command lines behind a suite, or its file.
+// show prints the command lines of a suite, or its file.
 func (s suitesCommand) show(name string, file, asPublished bool) error {
 	loaded, err := experiment.LoadSuite(name)
 	if err != nil {

@@ -8,15 +8,15 @@ import (
 	"github.com/headroom/headroom/internal/results"
 )
 
-// sweepCommand varies one setting, and shows what has levels in another way.
+// sweepCommand varies one setting, or shows other runs that have levels.
 type sweepCommand struct{ variation }
 
 func newSweepCommand(a *app.App) *cobra.Command {
 	s := &sweepCommand{variation{app: a, kind: app.SweepKind}}
 	c := &cobra.Command{
 		Use: "sweep SUITE [DEVICE or DIR] --factor FACTOR=LEVEL,LEVEL... | sweep FILE.yaml",
-		Long: `Measures a suite at each level of a factor. For each load it says which level is best, which is the smallest
-that reaches 90% of the best, and what the best gains over the baseline.
+		Long: `Measures a suite at each level of a factor. For each load it names the best level, the smallest level
+that reaches 90% of the best, and the gain of the best over the baseline.
 
 Each block visits every level once, in random order. A setting of the running machine is recorded before it
 is changed, read back afterwards, and put back at the end, after an error, and by headroom restore after a
@@ -56,14 +56,14 @@ not levels of it.`,
 	f.StringVar(&s.o.Limit, "limit", "", "latency limit, like 2ms (p99) or p99.9=5ms: report how much load stays "+
 		"within it")
 	f.StringVar(&s.o.Published, "published", "",
-		"show published figures of merit next to those of the same loads: FILE or reference:NAME")
+		"show published figures of merit next to the measured ones: FILE or reference:NAME")
 	s.blockFlags(f)
 	f.values("published", func() []string { return results.PublishedNames(reference.ScoreNames) })
 	f.json()
 	return c
 }
 
-// run measures, or shows what was measured.
+// run measures, or shows a saved run.
 func (s *sweepCommand) run(c *cobra.Command, args []string) error {
 	return s.measure(c, args, func(id string) error {
 		if s.o.Show != "" {
@@ -73,8 +73,8 @@ func (s *sweepCommand) run(c *cobra.Command, args []string) error {
 	})
 }
 
-// showSaved shows a saved run over the levels of a factor: a sweep, or one whose loads were measured at several levels
-// in another way.
+// showSaved shows a saved run over the levels of a factor: a sweep, or another run whose loads were measured at several
+// levels.
 func (s *sweepCommand) showSaved(c *cobra.Command) error {
 	found, err := results.FindAll(s.app, []string{s.o.Show})
 	if err != nil {

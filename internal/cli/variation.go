@@ -28,7 +28,7 @@ func (v *variation) blockFlags(f flags) {
 	o := &v.o
 	f.count(&o.Blocks, "blocks", "most visits of every arm")
 	f.count(&o.Repeat, "repeat",
-		"repetitions of every cell in a visit (default 1); with 2 the report says how many pay off")
+		"repetitions of every cell in a visit (default 1); with 2 the report suggests a number")
 	f.DurationVar(&o.Budget, "budget", 0, "time limit, like 30m: no block starts that would end later; the first is "+
 		"always finished. A sweep leaves out levels and loads that don't fit six times, and names them; loads that "+
 		"six blocks have decided get no more")
@@ -75,7 +75,7 @@ func (v *variation) flags(f flags) {
 	rawCellsFlag(f.command, &o.Result.Report.RawCells)
 }
 
-// check refuses flags that would do nothing beside --resume or --show.
+// check refuses flags that have no effect with --resume or --show.
 func (v *variation) check(c *cobra.Command) error {
 	o := &v.o
 	if o.Budget < 0 {
@@ -107,7 +107,7 @@ func (v *variation) measure(c *cobra.Command, args []string, show func(id string
 		return err
 	}
 	if _, _, err := v.o.Result.Formats(v.app.JSON); err != nil {
-		return err // rather now than after the measuring
+		return err // rather now than after the measurement
 	}
 	if _, err := v.o.PublishedScores(); err != nil {
 		return err
@@ -122,7 +122,7 @@ func (v *variation) measure(c *cobra.Command, args []string, show func(id string
 	return vary.RunExperiment(c.Context(), v.app, v.kind, v.o, args)
 }
 
-// report shows a saved variation. It ends at once when it is interrupted: all that was changed is put back by now.
+// report prints a saved variation. It ends immediately when interrupted: all changes are undone by then.
 func (v *variation) report(ctx context.Context, ref string) error {
 	return interruptible(ctx, &v.app.UnfinishedWork, func() error {
 		b, err := v.find(ref)

@@ -15,12 +15,12 @@ import (
 // versionSchema names the published JSON document of version.
 const versionSchema = "headroom/version/v1"
 
-// versionDocument says which headroom this is.
+// versionDocument describes this headroom.
 type versionDocument struct {
 	Schema  string `json:"schema"`
 	Version string `json:"version"`
-	// Commit that it was built from, and its date, absent where the build does not say; Dirty says that files differed
-	// from it.
+	// Commit is the source of the build, and Date its date; both are absent if unknown. Dirty is true if files differed
+	// from the commit.
 	Commit string `json:"commit,omitempty"`
 	Date   string `json:"date,omitempty"`
 	Dirty  bool   `json:"dirty"`
@@ -41,7 +41,8 @@ func newVersionCommand(a *app.App) *cobra.Command {
 	return c
 }
 
-// versionOf returns what the linker was told, else what Go recorded of the version control system.
+// versionOf returns the version that the linker set, or otherwise the one that Go recorded from the version control
+// system.
 func versionOf(e app.Environment) versionDocument {
 	d := versionDocument{Schema: versionSchema, Version: e.Version, Commit: e.Commit, Date: e.CommitDate,
 		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}

@@ -51,7 +51,7 @@ func MoreOfRun(run lab.Run, o Options) document.Terminal {
 	id := o.ID(run.ID)
 	var t document.Terminal
 	if run.Unfinished() {
-		t.Blocks = append(t.Blocks, document.Command{What: "go on", Text: run.MadeBy().Resume(id)})
+		t.Blocks = append(t.Blocks, document.Command{What: "continue", Text: run.MadeBy().Resume(id)})
 	}
 	if run.Pair == "" { // older versions saved an arm under this ID
 		t.Blocks = append(t.Blocks, document.Command{What: "each load in each arm",

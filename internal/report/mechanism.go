@@ -42,7 +42,7 @@ func MechanismText(m *diff.Mechanism, a, b string) string {
 	case len(parts.units) == 0:
 		return "the functions that it is known to make run did not run in the profiles, " + a + " or " + b
 	}
-	return "what it is known to change did not move with it: " + counted
+	return "the changes that it is known to make did not appear: " + counted
 }
 
 const (

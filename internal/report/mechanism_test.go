@@ -15,7 +15,7 @@ func TestMechanismText(t *testing.T) {
 		"qi_submit_sync 0.01 → 1.00, check_bytes_and_report 0.00 → 17.1 calls per I/O in the profiles " +
 			"(without → with), as it is known to do": {
 			Evidence: diff.Moved, Functions: flush},
-		"what it is known to change did not move with it: qi_submit_sync 0.01 → 1.00 calls per I/O " +
+		"the changes that it is known to make did not appear: qi_submit_sync 0.01 → 1.00 calls per I/O " +
 			"in the profiles (without → with)": {
 			Evidence: diff.Still, Functions: flush[:1]},
 		"the functions that it is known to make run did not run in the profiles, without or with": {

@@ -16,8 +16,8 @@ import (
 func (h historyText) plots() document.Plots {
 	plots := document.Plots{
 		Reading: "A point is the median of a run, and its line the interval of that median by the " +
-			"run's own repetitions; an arrow says that it goes on. Reads are dots, writes diamonds; hollow points " +
-			"carry warnings. The thick lines are the levels between changes. The scales do not begin at zero."}
+			"run's own repetitions; an arrow marks an interval beyond the picture. Reads are dots, writes diamonds; " +
+			"hollow points carry warnings. The thick lines are the levels between changes. The scales do not begin at zero."}
 	for _, t := range h.s.Cells {
 		plots.List = append(plots.List, h.plot(t))
 	}

@@ -51,8 +51,8 @@ func eventTexts(s *summary.Run) []string {
 	}
 	if coarse > 0 {
 		lines = append(lines,
-			fmt.Sprintf("Times of events are good to %s; a dip is a fall by clearly more than the rate falls by "+
-				"itself. The rates of the table are those of the whole load, with what the events cost it.",
+			fmt.Sprintf("Times of events are good to %s; a dip clearly exceeds the usual variation of the rate. "+
+				"The rates of the table cover the whole load, with the effects of its events.",
 				briefSeconds(coarse)))
 	}
 	return lines
@@ -86,7 +86,7 @@ func briefSeconds(v float64) string {
 func eventText(load summary.EventLoad, u lab.Event, h lab.Occurrence, f outage.Finding) string {
 	switch {
 	case h.Failed != "":
-		return "it was not carried out as it was meant: " + h.Failed + "."
+		return "it was not carried out as intended: " + h.Failed + "."
 	case f.Unknown != "":
 		return "its effect is unknown: " + f.Unknown + "."
 	}
@@ -103,18 +103,18 @@ func eventText(load summary.EventLoad, u lab.Event, h lab.Occurrence, f outage.F
 	}
 	switch {
 	case f.Recovery == nil:
-		parts = append(parts, "the rate was not back to "+unit.Percent(outage.RecoveredShare)+" of what it was when "+
-			"the load ended")
+		parts = append(parts, "the rate was not back to "+unit.Percent(outage.RecoveredShare)+" of its former level "+
+			"when the load ended")
 	case *f.Recovery > 0:
-		parts = append(parts,
-			"back to "+unit.Percent(outage.RecoveredShare)+" of what it was "+briefSeconds(*f.Recovery)+" after the "+
-				"event")
+		parts = append(parts, "back to "+unit.Percent(outage.RecoveredShare)+" of its former level "+
+			briefSeconds(*f.Recovery)+" after the event")
 	}
 	if load.Retransmits != nil && len(load.Findings) == 1 {
 		parts = append(parts, prose.Count(int(math.Round(*load.Retransmits)), "retransmit")+" in the whole test")
 	}
 	if load.Slowest != nil && *load.Slowest > f.Stall+waitedLonger {
-		parts = append(parts, "the slowest I/O of the load took "+briefSeconds(*load.Slowest)+", while others went on")
+		parts = append(parts, "the slowest I/O of the load took "+briefSeconds(*load.Slowest)+
+			", while others continued")
 	}
 	text := strings.Join(parts, "; ") + "."
 	if len(load.Errors) > 0 {

@@ -58,11 +58,11 @@ func TestEventsInWords(t *testing.T) {
 	for _, words := range []string{
 		"Event: sh cut.sh (reads, repetition 1, 20 s into it): after it the rate fell within 0.1 s to 0% of 1.00k, " +
 			"and nothing came through for 2 s; meanwhile the rate settled at 50% (50% to 50%), where 50% should be " +
-			"left; 0.1 s after it was undone the rate was back; back to 95% of what it was 10 s after the event.",
+			"left; 0.1 s after it was undone the rate was back; back to 95% of its former level 10 s after the event.",
 		"repetition 2, 20 s into it): after it the rate fell", "after it was undone the rate stayed low; the rate " +
-			"was not back to 95% of what it was when the load ended; the slowest I/O of the load took 12.4 s, while " +
-			"others went on.",
-		"repetition 3, 20 s into it): it was not carried out as it was meant: no such link.",
+			"was not back to 95% of its former level when the load ended; the slowest I/O of the load took 12.4 s, while " +
+			"others continued.",
+		"repetition 3, 20 s into it): it was not carried out as intended: no such link.",
 	} {
 		if !strings.Contains(text, words) {
 			t.Errorf("no %q in\n%s", words, text)

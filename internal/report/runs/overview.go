@@ -61,7 +61,7 @@ func (r runText) overview() document.Plots {
 		}
 	}
 	p := document.Plots{List: append(first, more...), Open: len(first), Reading: "A line is the interval of its " +
-		"number, an arrow says that it goes on. Reads are dots, writes diamonds; hollow ones carry warnings."}
+		"number, an arrow marks one beyond the picture. Reads are dots, writes diamonds; hollow ones carry warnings."}
 	if slices.ContainsFunc(p.List, func(p document.Plot) bool { return len(p.References) > 0 }) {
 		p.Reading += " A dashed line is the ceiling of its load."
 	}

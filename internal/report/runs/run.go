@@ -84,10 +84,10 @@ func (r runText) next() []document.Block {
 	id := r.o.ID(r.ID)
 	var blocks []document.Block
 	if r.Status == lab.Interrupted || r.endedByBudget() {
-		blocks = append(blocks, document.Command{What: "go on", Text: r.Design.Resume(id)})
+		blocks = append(blocks, document.Command{What: "continue", Text: r.Design.Resume(id)})
 	}
 	if more := moreTime(r.Run); more > 0 {
-		blocks = append(blocks, document.Command{What: "go on",
+		blocks = append(blocks, document.Command{What: "continue",
 			Text: "headroom run --resume " + id + " --budget " + briefly(more)})
 	}
 	blocks = []document.Block{document.Terminal{Blocks: blocks}}

@@ -130,7 +130,7 @@ func TestGoOnWithTheCommandThatMeasured(t *testing.T) {
 		s := fixtures(t)[0]
 		s.Status, s.Design = lab.Interrupted, design
 		text := strings.Join(strings.Fields(written(t, "table", []summary.Run{s}, report.Options{})), " ")
-		if want := "go on: " + design.Resume(s.ID); !strings.Contains(text, want) {
+		if want := "continue: " + design.Resume(s.ID); !strings.Contains(text, want) {
 			t.Errorf("%s: no %q in\n%s", design, want, text)
 		}
 	}

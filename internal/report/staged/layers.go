@@ -35,9 +35,9 @@ func Layers(d layers.Document, o report.Options) document.Document {
 		add(document.Sentence{Role: document.Note, Text: n})
 	}
 	add(document.Sentence{Role: document.Reading,
-		Text: fmt.Sprintf("Each interval holds with %s by itself. Differences are taken within a pass, "+
-			"so that what drifts meets all layers alike. CPU is that of the load's own process: threads of the "+
-			"kernel are not in it.", report.Confidence(d.Confidence))})
+		Text: fmt.Sprintf("Each interval holds with %s, for its difference alone. Differences are taken within a pass, so "+
+			"drifts affect all layers alike. CPU is the time of the load's own process, without threads of the "+
+			"kernel.", report.Confidence(d.Confidence))})
 	add(savedAs(d.Layers[0].Run, o)...)
 	return out
 }

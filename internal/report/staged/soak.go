@@ -75,7 +75,7 @@ func soakAnswer(m *soak.Metric) string {
 	case soak.Holds:
 		return name + " holds: " + lasting
 	case soak.Varies:
-		return fmt.Sprintf("%s is at the end what it was at first, with %s on the way; %s", name,
+		return fmt.Sprintf("%s ends as it began, with %s in between; %s", name,
 			prose.Count(len(m.Steps), "step"), lasting)
 	case soak.Falls, soak.Rises:
 		return fmt.Sprintf("%s %s from %s to %s, %s; %s", name, m.Verdict, unit.Value(m.Unit, *m.First),
