@@ -81,7 +81,7 @@ func (s *storageLadder) startGuest(ctx context.Context, name string) (host.Targe
 		return nil, err
 	}
 	if len(disks) == 0 {
-		return nil, app.Usage(s.app.AllKinds().Rest(name)+" has no disks, so that there is nothing to climb to",
+		return nil, app.Usage(s.app.AllKinds().Rest(name)+" has no disks that could be rungs",
 			`add disks: [{name: data, kind: virtio-blk, size: 4g}, {name: none, kind: virtio-blk, size: 4g, backing: "null"}]`)
 	}
 	g := &ladderGuest{name: name, disks: disks}

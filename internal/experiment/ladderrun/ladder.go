@@ -150,7 +150,7 @@ func (s *storageLadder) Draft(ctx context.Context, p *experiment.Plan) error {
 		return err
 	}
 	if rungs = append(rungs, ofGuests...); len(rungs) < 2 {
-		return app.Usage("one rung is no ladder",
+		return app.Usage("a ladder needs at least two rungs",
 			"name a directory or device that lies on disks, or several places from "+
 				"the bottom up")
 	}

@@ -55,7 +55,7 @@ func (c *pairedComparison) findRuns(named *store.Bundle) error {
 		found[armNames()[i]] = b
 	}
 	if found[plan.Base] == nil || found[plan.New] == nil || named.Run.Terms == nil {
-		return app.Usage(fmt.Sprintf("run %s is no side of a live comparison that is still whole", named.Run.ID))
+		return app.Usage(fmt.Sprintf("run %s is not a side of a live comparison with both sides", named.Run.ID))
 	}
 	if bothComplete(found) && c.options.Budget == 0 && c.options.Pairs == 0 {
 		return app.Usage("this comparison is complete",

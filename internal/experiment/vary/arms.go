@@ -153,7 +153,7 @@ func (x *Experiment) inArms(cells []lab.Cell) ([]lab.Cell, error) {
 			case len(again) == len(cells):
 				c.Command, c.Params = again[i].Command, again[i].Params
 			case c.Command != nil: // a command's parameters are filled into its arguments
-				return nil, app.Usage("the suite "+x.under.Run.Suite+" has a matrix of what is varied",
+				return nil, app.Usage("the suite "+x.under.Run.Suite+" has a matrix over a varied parameter",
 					"take it out of the matrix")
 			default: // a matrix of the varied parameter became smaller; each of its cells has the level
 				c.Params = factor.JobParams(c.Params, a.Levels)

@@ -51,7 +51,7 @@ func (x *Experiment) excludeUnavailable(ctx context.Context) error {
 	}
 	if len(x.varies.choices) < 2 {
 		return app.Usage(
-			fmt.Sprintf("of what differs, %s can be set here", prose.Count(len(x.varies.choices), "setting")),
+			fmt.Sprintf("only %s of the differences can be set here", prose.Count(len(x.varies.choices), "setting")),
 			"headroom ablate measures the cost of one difference")
 	}
 	return nil

@@ -139,7 +139,7 @@ func (b *booting) checkScheduled(of host.Traits, choices []factor.Choice) error 
 		switch {
 		case of.LosesSettings && c.Scheme.Class == scheme.OfBoot && c.Scheme.Name != guestFactors:
 			return &lab.Error{Kind: lab.Refused, What: c.Factor() +
-				" is nothing that a machine of KubeVirt can be started with", Target: b.under.Target.Name(),
+				" can't be set when a machine of KubeVirt starts", Target: b.under.Target.Name(),
 				Hints: []string{"its own settings are guest: ones, such as guest:iothreads=0,1,2,4; its image " +
 					"determines its kernel and the kernel's arguments"}}
 		case of.LosesSettings: // a change in a guest disappears with the guest

@@ -52,7 +52,7 @@ func (o *Options) checkPeers(choices []factor.Choice) error {
 		return nil
 	}
 	return app.Usage(choices[i].Factor()+" is set on a running machine, and several are measured", "take one --on",
-		"what is decided when they start can be varied on several: guest:, pod:")
+		"settings that take effect when targets start can be varied on several: guest:, pod:")
 }
 
 // addPeers gives a measurement its peers, each with a separate role, on the targets that were opened with it.

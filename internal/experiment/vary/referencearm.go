@@ -38,7 +38,7 @@ func (x *Experiment) newReference(ctx context.Context) error {
 		on, at = x.options.Reference, nil
 	} else if len(x.under.Peers) > 0 {
 		return app.Usage("several targets can't be compared with one place, "+x.options.Reference,
-			"name a reference of which there can be as many: --reference 'kube:pod?…'")
+			"name a reference that can be opened as often: --reference 'kube:pod?…'")
 	}
 	r, err := x.openReference(ctx, on, 1+len(x.under.Peers))
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // plotsOfRuns returns pictures of all changes; none if there is no change.
 func plotsOfRuns(runs ...comparedText) []document.Block {
 	plots := document.Plots{
-		Reading: "A point is the change of a number, with its interval; an arrow says that it goes " +
-			"on. What lies in the band is within the margin. Reads are dots, writes diamonds; grey ones are " +
+		Reading: "A point is the change of a number, with its interval; an arrow marks an interval " +
+			"beyond the picture. Points in the band are within the margin. Reads are dots, writes diamonds; grey ones are " +
 			"undecided or no more than probable, hollow ones not comparable."}
 	for _, t := range runs {
 		for _, p := range t.plots() {

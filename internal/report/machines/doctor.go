@@ -144,7 +144,7 @@ func (l *findings) blocks() []document.Block {
 	blocks := []document.Block{document.Entries{Name: "findings", List: l.entries}}
 	if l.shortened {
 		blocks = append(blocks, document.Sentence{Role: document.Reading,
-			Text: "Findings of low severity are shortened: --all or --for SYSTEM tells them in full."})
+			Text: "Findings of low severity are shortened: --all or --for SYSTEM prints them in full."})
 	}
 	if stands := rule.PlaceholdersIn(strings.Join(l.commands, "\n")); stands != "" {
 		blocks = append(blocks, document.Sentence{Role: document.Reading,

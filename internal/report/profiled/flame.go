@@ -155,9 +155,9 @@ func (t text) flameOfDifference(c difference.Cell, a, b Cell) []document.Block {
 		}
 		return document.Frame{Text: text, Change: changeOf(n)}
 	})
-	f.Reading = fmt.Sprintf("Each frame is as wide as the time on the side that has more of it, so that what "+
-		"vanished is seen, too. Frames have a colour where they differ by a tenth or more and loads of both sides "+
-		"don't overlap; the tables say what is proved. Other programs are left out, and so are frames of less than %s.",
+	f.Reading = fmt.Sprintf("Each frame is as wide as the time on the side that has more of it, so functions that "+
+		"disappeared are visible, too. Frames have a colour if they differ by a tenth or more and loads of both sides "+
+		"don't overlap; the tables show what is proved. Other programs are left out, and so are frames of less than %s.",
 		unit.RoundPercent(least))
 	return []document.Block{f}
 }

@@ -213,7 +213,7 @@ func recorded(c Cell) []string {
 		texts = append(texts, "What profiling costs: "+strings.Join(parts, ", ")+".")
 	}
 	if o := c.Others; o != nil && c.CPU != nil && o.Mean >= leastTold*c.CPU.Mean {
-		texts = append(texts, "Other programs ran meanwhile, which is no part of it: "+withInterval(o, nanoseconds)+
+		texts = append(texts, "Other programs ran meanwhile, which is not included: "+withInterval(o, nanoseconds)+
 			" of CPU time per I/O.")
 	}
 	if s := c.SpinLocks; s != nil && s.Mean >= leastTold {

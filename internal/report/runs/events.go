@@ -128,7 +128,7 @@ func eventPhase(p outage.Phase, what string, load summary.EventLoad, f outage.Fi
 	low := p.From > f.Event.From && f.Event.Dip && f.Event.Back == nil // the later phase, which began with a low rate
 	switch {
 	case !p.Dip && !low:
-		return fmt.Sprintf("after %s no dip beyond what the load does by itself (lowest %s of %s; before, %s)", what,
+		return fmt.Sprintf("after %s no dip beyond the usual variation of the load (lowest %s of %s; before, %s)", what,
 			unit.Percent(p.Lowest), unit.Value(load.Unit, f.Before.Center), unit.Percent(f.LowestBefore))
 	case p.Fell == nil && p.Stall == 0 && p.Back != nil:
 		return fmt.Sprintf("%s after %s the rate was back", briefSeconds(max(*p.Back, f.Resolution)), what)

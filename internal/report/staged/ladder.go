@@ -235,17 +235,17 @@ func sharedMarks(d *ladder.Document, load int) []string {
 
 // ladderReading explains the table.
 func ladderReading(d *ladder.Document) string {
-	promised := "of drives their equals, of several together the sum of each alone, of what lies over them the rung " +
-		"below with as many jobs"
+	promised := "for a drive, equal drives; for several drives together, the sum of each alone; for a rung over them, " +
+		"the rung below with as many jobs"
 	if slices.ContainsFunc(d.Rungs, func(r ladder.Rung) bool { return r.Kind == ladder.Port }) {
-		promised = "of ports their equals, of several together the sum of each alone, of both ways what one way " +
-			"does; and to a loopback what the facts say that the ports carry"
+		promised = "for a port, equal ports; for several ports together, the sum of each alone; for both ways, one " +
+			"way; for a loopback, what the ports can carry by the facts"
 	}
 	if len(d.PodNetwork) > 0 {
-		promised += "; and to pods what the same pods do in their nodes' own network"
+		promised += "; for pods, the same pods in their nodes' own network"
 	}
-	text := fmt.Sprintf("Ceiling is the share of the tightest one known. Promised is what the rungs below do in the "+
-		"same pass: %s. Short is what stays below that by more than %g%% for sure, at a ceiling or not",
+	text := fmt.Sprintf("Ceiling is the share of the tightest known ceiling. Promised is the rate of the rungs below "+
+		"in the same pass: %s. A rung is short if it is certainly more than %g%% below that, at a ceiling or not",
 		promised, 100*d.Margin)
 	if d.Claims > 0 {
 		text += fmt.Sprintf("; all %s of %d passes hold together with %s", prose.Count(d.Claims, "verdict"), d.Passes,
@@ -253,9 +253,9 @@ func ladderReading(d *ladder.Document) string {
 	}
 	text += ". Intervals of rates hold with " + report.Confidence(0.95) + " each."
 	if len(d.Guests) > 0 {
-		text += " Promised to a guest's disk is what its data lies on, to one without storage what the others lie " +
-			"on. Where one without storage falls short too, it is the interface (virtio, NVMe); else the storage " +
-			"behind it."
+		text += " For a guest's disk, promised is the rung that stores its data; for a disk without storage, the rung " +
+			"that stores the others. If a disk without storage is short as well, the cause is the interface (virtio, " +
+			"NVMe); otherwise it is the storage behind it."
 	}
 	return text
 }

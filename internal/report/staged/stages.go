@@ -37,7 +37,7 @@ func Stages(d stages.Document, o report.Options) document.Document {
 		add(document.Sentence{Role: document.Note, Text: n})
 	}
 	if !slices.ContainsFunc(d.Stages, func(s stages.Stage) bool { return s.Links != "" }) {
-		add(document.Sentence{Role: document.Reading, Text: "Nothing is said of what the links can carry without " +
+		add(document.Sentence{Role: document.Reading, Text: "To compare rates with what the links can carry: " +
 			"headroom stages " + id + " --link RATE."})
 	}
 	add(document.Sentence{Role: document.Reading,

@@ -135,7 +135,7 @@ func TestStagesWithoutFaults(t *testing.T) {
 	d := stagesOfTheReport(t, stages.Options{Against: []stages.Against{{Stage: "rdma", Of: "two paths"}}})
 	text := writtenStages(t, d, 100)
 	if !strings.HasPrefix(text, "22 rows in 4 stages: 4 were answered by a cache\n") ||
-		!strings.Contains(text, "Nothing is said of what the links can") || strings.Contains(text, "!2") ||
+		!strings.Contains(text, "To compare rates with what the links can") || strings.Contains(text, "!2") ||
 		strings.Contains(text, "brackets") {
 		t.Error(text)
 	}
