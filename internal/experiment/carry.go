@@ -64,7 +64,7 @@ func (p *Plan) carry(ctx context.Context) (_ Measured, failed error) {
 	}
 	defer func() { failed = errors.Join(failed, release()) }()
 	p.show = progress.New(p.App, p.Schedule.Source())
-	c := &carrying{Plan: p, sessions: map[string]*runner.Session{}, writers: map[string]*store.Writer{}}
+	c := &carrying{Plan: p, sessions: map[string]runner.Carrier{}, writers: map[string]*store.Writer{}}
 	p.carrying = c
 	if err = c.openEffects(ctx); err == nil {
 		err = c.start(ctx)
@@ -99,7 +99,7 @@ func (p *Plan) openEvents(ctx context.Context) (func() error, error) {
 type carrying struct {
 	*Plan
 	effects  int // that are open
-	sessions map[string]*runner.Session
+	sessions map[string]runner.Carrier
 	writers  map[string]*store.Writer // of parts that have a bundle each
 	// early is what was measured in parts that were finished before the others. Unfinished has the errors of parts that
 	// had begun.
@@ -162,8 +162,8 @@ func (c *carrying) startPart(ctx context.Context, name string) (err error) {
 		e.Doing += c.Schedule.Doing(name, e)
 		c.show.Print(e)
 	}
-	s, err := runner.Open(ctx, e, saver)
-	if err == nil {
+	s, err := runner.OpenWithPeers(ctx, e, saver)
+	if s != nil {
 		c.sessions[name] = s
 	}
 	return err

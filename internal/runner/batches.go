@@ -8,11 +8,11 @@ import (
 )
 
 // sequential reports whether the targets are loaded in batches, and not all at once.
-func (t *jointRun) sequential() bool { return t.AtOnce > 0 && t.AtOnce < len(t.Measurements) }
+func (t *Joint) sequential() bool { return t.AtOnce > 0 && t.AtOnce < len(t.Measurements) }
 
 // batches are the sessions that carry out a repetition at the same time, batch by batch, without those that an earlier
 // part of the run has saved it for.
-func (t *jointRun) batches(all *jointRepetition, next plan.Repetition) []*jointRepetition {
+func (t *Joint) batches(all *jointRepetition, next plan.Repetition) []*jointRepetition {
 	if !t.sequential() {
 		return []*jointRepetition{all}
 	}
@@ -27,7 +27,7 @@ func (t *jointRun) batches(all *jointRepetition, next plan.Repetition) []*jointR
 }
 
 // completedByAll are the repetitions that all targets with their cells have carried out.
-func (t *jointRun) completedByAll() []plan.Done {
+func (t *Joint) completedByAll() []plan.Done {
 	var done []plan.Done
 	for _, first := range t.sessions {
 		for _, d := range first.results.done {

@@ -79,7 +79,7 @@ func Visits(ctx context.Context, n int, do func(ctx context.Context, i int) erro
 }
 
 // loadFleet is the load of a joint for a fleet.
-func (t *jointRun) loadFleet(ctx context.Context, j *jointRepetition) ([]error, error) {
+func (t *Joint) loadFleet(ctx context.Context, j *jointRepetition) ([]error, error) {
 	n := len(j.sessions)
 	err := Visits(ctx, n, func(ctx context.Context, i int) (err error) {
 		s := j.sessions[i]

@@ -28,6 +28,9 @@ type JointMeasurement struct {
 	// AtOnce is how many are loaded at the same time, by turns in their order; 0 is all of them. What was measured by
 	// turns has no sum.
 	AtOnce int
+	// AsOne means that what all did together is kept as one repetition, which is one of the first measurement. Their
+	// cells have the same names then, and there are no sums.
+	AsOne bool
 	// Saved are the repetitions of Sums that an earlier part of the run saved.
 	Saved []lab.Repetition
 	// Progress is called with what happens; it must return at once.
@@ -40,18 +43,32 @@ const AllTargets = "all"
 // RunJoint carries out an experiment on several targets. What is measured at the same time is saved at once: a
 // repetition of each target, and their sum.
 func RunJoint(ctx context.Context, j JointMeasurement, saver Saver) (Outcome, error) {
-	t := &jointRun{JointMeasurement: j, saver: &lockedSaver{Saver: saver}, rates: make([]Progress, len(j.Measurements)),
-		sums: j.Saved, fleet: isFleet(j)}
-	err := t.open(ctx)
+	t, err := OpenJoint(ctx, j, saver)
 	if err == nil {
-		err = Conduct(ctx, t)
+		err = Conduct(ctx, planned{t})
 	}
-	outcome, closing := t.close()
+	outcome, closing := t.Close()
 	return outcome, errors.Join(err, closing)
 }
 
-// jointRun is a joint experiment in progress.
-type jointRun struct {
+// planned is a joint session that follows its plan.
+type planned struct{ *Joint }
+
+// Next is what the plan names after what all targets have done.
+func (t planned) Next(context.Context) (plan.Repetition, bool, error) {
+	next, more := t.Plan.Next(t.done())
+	return next, more, nil
+}
+
+// Repeat carries out a repetition of the plan.
+func (t planned) Repeat(ctx context.Context, next plan.Repetition) error {
+	_, err := t.Joint.Repeat(ctx, next)
+	return err
+}
+
+// Joint is the session of an experiment on several targets. Its caller names one repetition after the other, and closes
+// it whatever happens.
+type Joint struct {
 	JointMeasurement
 	saver    Saver
 	sessions []*Session
@@ -66,11 +83,15 @@ type jointRun struct {
 	rates []Progress
 }
 
-func (t *jointRun) open(ctx context.Context) error {
-	t.sessions = make([]*Session, len(t.Measurements))
+// OpenJoint opens the sessions of all targets. The caller closes what it returns, also after an error.
+func OpenJoint(ctx context.Context, j JointMeasurement, saver Saver) (*Joint, error) {
+	t := &Joint{JointMeasurement: j, saver: &lockedSaver{Saver: saver}, rates: make([]Progress, len(j.Measurements)),
+		sessions: make([]*Session, len(j.Measurements)), sums: j.Saved, fleet: isFleet(j)}
 	open := func(ctx context.Context, i int) (err error) {
-		e := t.Measurements[i]
-		e.Progress = func(e Progress) { t.onProgress(i, e) }
+		e := j.Measurements[i]
+		if !j.AsOne {
+			e.Progress = func(e Progress) { t.onProgress(i, e) }
+		}
 		if t.sessions[i], err = Open(ctx, e, t.saver); err == nil {
 			t.sessions[i].joint = true
 		}
@@ -78,22 +99,22 @@ func (t *jointRun) open(ctx context.Context) error {
 	}
 	if t.fleet {
 		begun := time.Now()
-		err := Visits(ctx, len(t.Measurements), func(ctx context.Context, i int) error {
-			return errors.Join(open(ctx, i), disconnect(t.Measurements[i].Target))
+		err := Visits(ctx, len(j.Measurements), func(ctx context.Context, i int) error {
+			return errors.Join(open(ctx, i), disconnect(j.Measurements[i].Target))
 		})
 		t.lead = startLead(time.Since(begun))
-		return err
+		return t, err
 	}
-	for i := range t.Measurements {
+	for i := range j.Measurements {
 		if err := open(ctx, i); err != nil {
-			return err
+			return t, err
 		}
 	}
-	return nil
+	return t, nil
 }
 
-// close ends all sessions, whatever happened. The events of one are events of all, so that they are undone first.
-func (t *jointRun) close() (Outcome, error) {
+// Close ends all sessions, whatever happened. The events of one are events of all, so that they are undone first.
+func (t *Joint) Close() (Outcome, error) {
 	var all Outcome
 	outcomes, errs := make([]Outcome, len(t.sessions)), make([]error, len(t.sessions))
 	opened := slices.DeleteFunc(slices.Clone(t.sessions), func(s *Session) bool { return s == nil })
@@ -121,8 +142,15 @@ func (t *jointRun) close() (Outcome, error) {
 		}
 	}
 	for i, o := range outcomes {
+		if t.AsOne && i == 0 {
+			all.Add(o)
+			continue
+		}
 		for j := range o.Warnings {
 			o.Warnings[j].Text = t.Measurements[i].Role + ": " + o.Warnings[j].Text
+		}
+		if t.AsOne {
+			o = Outcome{Aborted: o.Aborted, Warnings: o.Warnings} // the first has the repetitions
 		}
 		all.Add(o)
 	}
@@ -131,7 +159,7 @@ func (t *jointRun) close() (Outcome, error) {
 }
 
 // done is what the plan looks at.
-func (t *jointRun) done() []plan.Done {
+func (t *Joint) done() []plan.Done {
 	if t.sequential() {
 		return t.completedByAll()
 	}
@@ -146,7 +174,7 @@ func (t *jointRun) done() []plan.Done {
 }
 
 // jointFor are those who carry out a cell.
-func (t *jointRun) jointFor(cell string) (*jointRepetition, error) {
+func (t *Joint) jointFor(cell string) (*jointRepetition, error) {
 	var sessions []*Session
 	for _, s := range t.sessions {
 		if slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.ID == lab.CellIn(cell, s.Role) }) {
@@ -154,34 +182,47 @@ func (t *jointRun) jointFor(cell string) (*jointRepetition, error) {
 		}
 	}
 	if len(sessions) == 0 {
-		return nil, &lab.Error{What: "nobody has a cell " + cell}
+		return nil, &lab.Error{What: "no target has a cell " + cell}
 	}
 	return newJoint(sessions), nil
 }
 
-// Next is what the plan names after what all targets have done.
-func (t *jointRun) Next(context.Context) (plan.Repetition, bool, error) {
-	next, more := t.Plan.Next(t.done())
-	return next, more, nil
-}
-
 // Repeat carries out one repetition on all targets, at once or in batches. When the load of one fails, the others are
-// kept; when a target is lost, nothing is, and where it can be replaced, all of its batch carry it out again.
-func (t *jointRun) Repeat(ctx context.Context, next plan.Repetition) error {
+// kept; when a target is lost, nothing is, and where it can be replaced, all of its batch carry it out again. It
+// returns what all did together, or the repetition of the first of those that take turns.
+func (t *Joint) Repeat(ctx context.Context, next plan.Repetition) (lab.Repetition, error) {
+	if t.AsOne {
+		return t.repeatAsOne(ctx, next)
+	}
 	all, err := t.jointFor(next.Cell)
 	if err != nil {
-		return err
+		return lab.Repetition{}, err
 	}
 	for _, j := range t.batches(all, next) {
 		if err := t.runBatch(ctx, next, j); err != nil {
-			return err
+			return lab.Repetition{}, err
 		}
 	}
-	return nil
+	if t.sequential() {
+		first := all.sessions[0]
+		return first.results.repetition(lab.CellIn(next.Cell, first.Role), next.Number), nil
+	}
+	return t.sums[len(t.sums)-1], nil
+}
+
+// LaidOut returns the scratch file of the first target, and what it holds.
+func (t *Joint) LaidOut() SharedScratch { return t.sessions[0].LaidOut() }
+
+// Add adds cells of the first measurement and its peers that there were not when it was opened.
+func (t *Joint) Add(e Measurement) {
+	t.sessions[0].Add(e)
+	for i, m := range e.Peers {
+		t.sessions[i+1].Add(m)
+	}
 }
 
 // runBatch carries out one repetition on those whose loads start together.
-func (t *jointRun) runBatch(ctx context.Context, next plan.Repetition, j *jointRepetition) error {
+func (t *Joint) runBatch(ctx context.Context, next plan.Repetition, j *jointRepetition) error {
 	var sum *Cell
 	if !t.sequential() {
 		var err error
@@ -209,7 +250,7 @@ func (t *jointRun) runBatch(ctx context.Context, next plan.Repetition, j *jointR
 }
 
 // save puts the repetitions of all targets and their sums on stable storage, all or none of them.
-func (t *jointRun) save(next plan.Repetition, cell *Cell, j *jointRepetition) error {
+func (t *Joint) save(next plan.Repetition, cell *Cell, j *jointRepetition) error {
 	var errs []error
 	var sums []lab.Repetition
 	ports := checkPorts(j.attempts)
@@ -241,7 +282,7 @@ func (t *jointRun) save(next plan.Repetition, cell *Cell, j *jointRepetition) er
 }
 
 // cell is that which holds what everybody did in a cell.
-func (t *jointRun) cell(id string) (*Cell, error) {
+func (t *Joint) cell(id string) (*Cell, error) {
 	c := t.sumCell(lab.CellIn(id, AllTargets))
 	if c == nil {
 		return nil, &lab.Error{What: "there is no cell " + lab.CellIn(id, AllTargets)}
@@ -250,7 +291,7 @@ func (t *jointRun) cell(id string) (*Cell, error) {
 }
 
 // sumCell is a cell of Sums by its whole name; nil for none.
-func (t *jointRun) sumCell(id string) *Cell {
+func (t *Joint) sumCell(id string) *Cell {
 	i := slices.IndexFunc(t.Sums, func(c Cell) bool { return c.ID == id })
 	if i < 0 {
 		return nil
@@ -259,7 +300,7 @@ func (t *jointRun) sumCell(id string) *Cell {
 }
 
 // onProgress passes on what a session reports, with the rates of all sessions together.
-func (t *jointRun) onProgress(i int, e Progress) {
+func (t *Joint) onProgress(i int, e Progress) {
 	if e.Cell == nil {
 		e.Doing = t.Measurements[i].Role + ": " + e.Doing
 	} else if e.Ended == nil {
@@ -282,7 +323,7 @@ func (t *jointRun) onProgress(i int, e Progress) {
 	t.report(e)
 }
 
-func (t *jointRun) report(e Progress) {
+func (t *Joint) report(e Progress) {
 	if t.Progress == nil {
 		return
 	}

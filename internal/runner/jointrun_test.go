@@ -94,7 +94,7 @@ func TestTheSumOfARepetition(t *testing.T) {
 	} {
 		j := jointOf(whole, whole)
 		c.change(j.attempts, j.offsets)
-		sum := (&jointRun{}).sumRepetition(plan.Repetition{Cell: "read", Number: 1, Block: 1, Position: 1}, cell, j)
+		sum := (&Joint{}).sumRepetition(plan.Repetition{Cell: "read", Number: 1, Block: 1, Position: 1}, cell, j)
 		if got := sum.Values["read.iops"]; got != c.iops {
 			t.Errorf("%s: %v IOPS", name, got)
 		}
@@ -123,7 +123,7 @@ func TestSumsOfGroups(t *testing.T) {
 	j.attempts[2].cell.Engine = "fio"
 	// a second later, and so the last three seconds of the others are beside it
 	j.attempts[2].done.State.Started = time.Unix(101, 0)
-	whole := &jointRun{JointMeasurement: JointMeasurement{
+	whole := &Joint{JointMeasurement: JointMeasurement{
 		Groups: map[string][]string{"net": {"a", "b"}, "disk": {"c"}, "idle": {"d"}},
 		Sums: []Cell{{Cell: lab.Cell{ID: "x@net"}}, {Cell: lab.Cell{ID: "x@disk"}}, {Cell: lab.Cell{ID: "y@idle"}},
 			{Cell: lab.Cell{ID: "x@all"}}},

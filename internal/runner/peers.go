@@ -11,47 +11,44 @@ import (
 	"github.com/headroom/headroom/internal/plan"
 )
 
-// openPeers opens the sessions of those who carry out each load at the same moment.
-func (s *Session) openPeers(ctx context.Context) error {
-	for _, e := range s.Peers {
-		m, err := Open(ctx, e, s.saver)
-		if err != nil {
-			return errors.Join(err, s.closePeers())
-		}
-		m.joint, s.joint = true, true
-		s.peers = append(s.peers, m)
-	}
-	return nil
+// Carrier carries out repetitions on one target, or on several at the same moment.
+type Carrier interface {
+	Repeat(ctx context.Context, next plan.Repetition) (lab.Repetition, error)
+	// Add has cells repeated, too, that were added to an experiment since it was opened.
+	Add(e Measurement)
+	// LaidOut returns the scratch file, of several targets that of the first, and what it holds.
+	LaidOut() SharedScratch
+	Close() (Outcome, error)
 }
 
-func (s *Session) closePeers() error {
-	var errs []error
-	for _, m := range s.peers {
-		o, err := m.Close()
-		errs = append(errs, err)
-		s.outcome.Aborted = s.outcome.Aborted || o.Aborted
-		for _, w := range o.Warnings {
-			w.Text = m.Role + ": " + w.Text
-			s.outcome.Warnings = append(s.outcome.Warnings, w)
-		}
+// OpenWithPeers opens the session of a measurement, with those of its peers. The caller closes what it returns, also
+// after an error, unless it is nil.
+func OpenWithPeers(ctx context.Context, e Measurement, saver Saver) (Carrier, error) {
+	if len(e.Peers) > 0 {
+		return OpenJoint(ctx, JointMeasurement{Measurements: append([]Measurement{e}, e.Peers...), AsOne: true}, saver)
 	}
-	return errors.Join(errs...)
+	s, err := Open(ctx, e, saver)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
-// repeatWithPeers carries out one repetition with all peers. One result is kept: what they did together, with what each
-// has printed.
-func (s *Session) repeatWithPeers(ctx context.Context, next plan.Repetition) (lab.Repetition, error) {
+// repeatAsOne carries out one repetition on all targets. One result is kept: what they did together, with what each has
+// printed.
+func (t *Joint) repeatAsOne(ctx context.Context, next plan.Repetition) (lab.Repetition, error) {
+	s := t.sessions[0]
 	cell, err := s.cell(next.Cell)
 	if err != nil {
 		return lab.Repetition{}, err
 	}
-	j := newJoint(append([]*Session{s}, s.peers...))
+	j := newJoint(t.sessions)
 	j.repetitionOf = func(*Session) plan.Repetition { return next }
 	j.onStart = func() { s.report(Progress{Doing: cell.Title, Begins: true, Cell: &cell, Left: cell.Expected}) }
 	var rep lab.Repetition
 	err = j.repeat(ctx, func() error {
 		var err error
-		rep, err = s.saveWithPeers(next, cell, j)
+		rep, err = t.saveAsOne(next, cell, j)
 		return err
 	})
 	return rep, err
@@ -99,10 +96,10 @@ func indexOfWarning(warnings []lab.Warning, w lab.Warning) int {
 	})
 }
 
-// saveWithPeers saves what all of them did as one repetition.
-func (s *Session) saveWithPeers(next plan.Repetition, cell Cell, j *jointRepetition) (lab.Repetition, error) {
+// saveAsOne saves what all of them did as one repetition.
+func (t *Joint) saveAsOne(next plan.Repetition, cell Cell, j *jointRepetition) (lab.Repetition, error) {
 	ofPorts := checkPorts(j.attempts)
-	rep := (&jointRun{}).sumRepetition(next, &cell, j)
+	rep := t.sumRepetition(next, &cell, j)
 	rep.Ports, rep.Warnings = portsOfAll(j.sessions, j.attempts), append(rep.Warnings, ofPorts...)
 	first := j.attempts[0]
 	rep.After, rep.Layout, rep.Did, rep.Command = first.rep.After, first.rep.Layout, first.rep.Did, first.rep.Command
@@ -112,14 +109,15 @@ func (s *Session) saveWithPeers(next plan.Repetition, cell Cell, j *jointRepetit
 		rep.Raw = append(rep.Raw, j.attempts[i].rep.Raw...)
 	}
 	rep.Warnings = append(rep.Warnings, peerWarnings(j, rep.Warnings)...)
-	errs = append(errs, s.saver.Repetition(rep), s.saver.Commit())
+	errs = append(errs, t.saver.Repetition(rep), t.saver.Commit())
 	whole := &attempt{cell: cell, rep: rep, failed: rep.Failed() ||
 		slices.ContainsFunc(j.attempts, func(a *attempt) bool { return a.failed })}
+	s := t.sessions[0]
 	if err := s.results.fault(whole, errors.Join(errs...)); err != nil {
 		return lab.Repetition{}, err
 	}
 	s.markSaved(whole)
-	for _, m := range s.peers {
+	for _, m := range t.sessions[1:] {
 		m.previous = cell.ID
 	}
 	return rep, nil

@@ -81,6 +81,14 @@ func (r *results) add(a *attempt) {
 	r.done = append(r.done, Done(a.cell.Cell, light))
 }
 
+// repetition returns one that was carried out.
+func (r *results) repetition(cell string, number int) lab.Repetition {
+	i := slices.IndexFunc(r.outcome.Repetitions, func(o lab.Repetition) bool {
+		return o.Cell == cell && o.Number == number
+	})
+	return r.outcome.Repetitions[i]
+}
+
 // has reports whether a repetition of a cell was carried out.
 func (r *results) has(cell string, number int) bool {
 	return slices.ContainsFunc(r.done, func(d plan.Done) bool { return d.Cell == cell && d.Number == number })

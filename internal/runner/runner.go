@@ -67,8 +67,8 @@ type Measurement struct {
 	Place   lab.Place
 	// Server of a network's tests; nil where none is measured.
 	Server *Server
-	// Peers carry out each load of a session at the same moment, on other targets; what is kept of it is what all did
-	// together. Their cells have the same names, and each has a role.
+	// Peers carry out each load at the same moment, on other targets; what is kept of it is what all did together.
+	// Their cells have the same names, and each has a role.
 	Peers []Measurement
 	// Backends are other machines that the data of the place comes from or through.
 	Backends []Backend

@@ -27,8 +27,6 @@ type Session struct {
 	profiler *profiler // none where nothing is recorded
 	// joint means that others measure at the same time, so that what ports counted is only known of all together.
 	joint bool
-	// peers carry out each load at the same moment.
-	peers []*Session
 
 	previous string // the cell that ran last
 	visit    visitID
@@ -72,9 +70,6 @@ func Open(ctx context.Context, e Measurement, saver Saver) (*Session, error) {
 	if _, err := s.storage.reopen(); err != nil {
 		return nil, err
 	}
-	if err := s.openPeers(ctx); err != nil {
-		return nil, err
-	}
 	return s, nil
 }
 
@@ -85,12 +80,8 @@ func Open(ctx context.Context, e Measurement, saver Saver) (*Session, error) {
 // A repetition whose target was lost meanwhile is carried out again on another one, if there is one. So is one whose
 // client missed its server.
 //
-// Where it has peers, they carry it out at the same moment, and again together. Where loads are profiled, those that go
-// with it follow.
+// Where loads are profiled, those that go with it follow.
 func (s *Session) Repeat(ctx context.Context, next plan.Repetition) (lab.Repetition, error) {
-	if len(s.peers) > 0 {
-		return s.repeatWithPeers(ctx, next)
-	}
 	for missed := 0; ; {
 		a, err := s.prepareRepetition(ctx, next)
 		if err == nil {
@@ -116,7 +107,7 @@ func (s *Session) Close() (Outcome, error) {
 	if !s.outcome.Aborted && s.events.undoLeft() != nil { // who closes their journals tries again, and says so
 		s.outcome.Aborted = true
 	}
-	err := errors.Join(s.cleanUp(), s.closePeers())
+	err := s.cleanUp()
 	s.outcome.Aborted = s.outcome.Aborted || err != nil
 	return *s.outcome, err
 }
@@ -141,13 +132,8 @@ func (s *Session) LaidOut() SharedScratch {
 // Done returns what plans look at: all repetitions that have ended, kept ones included, in their order.
 func (s *Session) Done() []plan.Done { return s.results.done }
 
-// Add has the cells repeated, too, that were added to an experiment since it was opened, and to its peers.
-func (s *Session) Add(e Measurement) {
-	s.Cells = e.Cells
-	for i, m := range s.peers {
-		m.Add(e.Peers[i])
-	}
-}
+// Add has the cells repeated, too, that were added to an experiment since it was opened.
+func (s *Session) Add(e Measurement) { s.Cells = e.Cells }
 
 // workload returns the kind of loads that a cell has.
 func (s *Session) workload(cell Cell) workload {

@@ -17,7 +17,7 @@ import (
 
 // sumRepetition is what everybody did in one repetition. Doubts about their start are added to their own repetitions,
 // too.
-func (t *jointRun) sumRepetition(next plan.Repetition, cell *Cell, j *jointRepetition) lab.Repetition {
+func (t *Joint) sumRepetition(next plan.Repetition, cell *Cell, j *jointRepetition) lab.Repetition {
 	sum := t.newSum(next, cell, j)
 	if slices.ContainsFunc(j.attempts, func(a *attempt) bool { return a.done.State.Started.IsZero() }) ||
 		len(j.withoutClock()) > 0 {
@@ -35,7 +35,7 @@ func (t *jointRun) sumRepetition(next plan.Repetition, cell *Cell, j *jointRepet
 }
 
 // groupSums are the sums of the groups that carry out a cell.
-func (t *jointRun) groupSums(next plan.Repetition, j *jointRepetition) []lab.Repetition {
+func (t *Joint) groupSums(next plan.Repetition, j *jointRepetition) []lab.Repetition {
 	var sums []lab.Repetition
 	for _, group := range slices.Sorted(maps.Keys(t.Groups)) {
 		cell := t.sumCell(lab.CellIn(next.Cell, group))
@@ -54,7 +54,7 @@ func (t *jointRun) groupSums(next plan.Repetition, j *jointRepetition) []lab.Rep
 }
 
 // newSum is a sum before anything is added up.
-func (t *jointRun) newSum(next plan.Repetition, cell *Cell, j *jointRepetition) lab.Repetition {
+func (t *Joint) newSum(next plan.Repetition, cell *Cell, j *jointRepetition) lab.Repetition {
 	sum := lab.Repetition{Cell: cell.ID, Number: next.Number, Block: next.Block, Position: next.Position,
 		Start: j.attempts[0].rep.Start, Values: map[string]float64{}}
 	if n := len(t.sums); n > 0 {
