@@ -55,7 +55,8 @@ type scriptedLab struct {
 	earlier bool
 }
 
-// inScriptedLab runs a test on machines of these names, in a bubble. A command or a program that nobody wrote down
+// inScriptedLab runs a test on machines of these names, in a bubble, beside other tests: it calls t.Parallel, so a test
+// calls it once. A command or a program that nobody wrote down
 // fails the test.
 func inScriptedLab(t *testing.T, names []string, test func(l *scriptedLab)) {
 	t.Helper()

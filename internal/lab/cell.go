@@ -33,7 +33,8 @@ type Cell struct {
 	Warnings []Warning `json:"warnings,omitempty"`
 }
 
-// Step is one action of a repetition of a cell.
+// Step is one action of a repetition of a cell, about the data of its place. The guard takes all but Load for actions
+// that write. What else is done around a load is a field of the cell.
 type Step string
 
 // The steps that a job can have. Discard and Fill write to a device. Layout writes the scratch file. Prepare is a
