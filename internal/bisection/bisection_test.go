@@ -211,6 +211,25 @@ func TestAnInterruptedMeasurementIsNotCounted(t *testing.T) {
 	}
 }
 
+// The last measurement has one code twice.
+func TestWarningsCountRepetitions(t *testing.T) {
+	h := newSimulatedSearch(2, 12, map[string]float64{"cmdline:a3": 0.3})
+	p := begin(t, h)
+	for range 7 {
+		h.next(t, p)
+	}
+	h.repetitions[2].Warnings = []lab.Warning{{Code: "busy-cpu", Text: "half busy"}}
+	h.repetitions[6].Warnings = []lab.Warning{{Code: "busy-cpu", Text: "CPU 1"}, {Code: "busy-cpu", Text: "CPU 2"}}
+	again, err := bisection.Replay(h.run, lab.Repetitions(h.repetitions))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := again.Document().Warnings
+	if len(w) != 1 || w[0].Repetitions != 2 || w[0].N != 7 || w[0].Text != "half busy" {
+		t.Errorf("%+v, want the first text, of 2 of 7 repetitions", w)
+	}
+}
+
 // A latency, or a time, is better when it is lower, and shown as it is.
 func TestTimesAreBetterLower(t *testing.T) {
 	h := newSimulatedSearch(3, 8, map[string]float64{"cmdline:a3": 0.4})

@@ -63,3 +63,14 @@ func TestReadingEndsAtTheFirstError(t *testing.T) {
 		t.Errorf("%v, read %v", err, read)
 	}
 }
+
+func TestLoadOfCell(t *testing.T) {
+	var got []string
+	for _, c := range []Cell{{ID: "read@a", Arm: "a"}, {ID: "read"}, {ID: "read@a@b", Arm: "b"},
+		{ID: "read@queue@sda", Arm: "queue@sda"}, {ID: "read@a", Arm: "b"}} {
+		got = append(got, c.Load())
+	}
+	if want := []string{"read", "read", "read@a", "read", "read@a"}; !slices.Equal(got, want) {
+		t.Errorf("loads %v, want %v", got, want)
+	}
+}
