@@ -2,11 +2,11 @@ package ceiling
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // Links are one or several equal links whose rate is stated by a user, because there are no facts of the machine in a
@@ -88,11 +88,11 @@ func ParseLinks(text string) (Links, error) {
 	return Links{}, fmt.Errorf("%q is no link: write 32Gbit/s, 2x25Gbit/s, 4GB/s, QDR, 2xEDR or PCIe 3.0 x8", text)
 }
 
-var slotPattern = regexp.MustCompile(`(?i)^pcie\s*([1-6])(?:\.0)?\s*x\s*(\d{1,2})$`)
+var slotPattern = prose.Pattern(`(?i)^pcie\s*([1-6])(?:\.0)?\s*x\s*(\d{1,2})$`)
 
 // slot parses a slot given by its generation and lanes; its rate follows from PCIe.
 func slot(text string) (Links, bool) {
-	m := slotPattern.FindStringSubmatch(text)
+	m := slotPattern().FindStringSubmatch(text)
 	if m == nil {
 		return Links{}, false
 	}

@@ -9,12 +9,12 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/unit"
 )
 
@@ -220,12 +220,12 @@ func pathFault(text string) string {
 }
 
 // nameOfTarget matches valid names of targets: like roles, so that both can be distinguished from addresses and paths.
-var nameOfTarget = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
+var nameOfTarget = prose.Pattern(`^[a-z][a-z0-9-]{0,39}$`)
 
 // nameFault describes how to correct a target's name.
 func nameFault(name string) string {
 	switch {
-	case !nameOfTarget.MatchString(name):
+	case !nameOfTarget().MatchString(name):
 		return "write a name of small letters, digits and hyphens, like fast-nas"
 	case slices.Contains([]string{"local", "localhost", "last"}, name):
 		return name + " has a meaning already; choose another name"

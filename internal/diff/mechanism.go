@@ -3,13 +3,13 @@ package diff
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/headroom/headroom/internal/profile/cost"
 	"github.com/headroom/headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // Mechanism is the evidence from profiles of both sides about a difference: whether the kernel's code path of an I/O
@@ -110,10 +110,10 @@ type call struct {
 
 // callText matches a call as written in the knowledge: "qi_submit_sync >= 0.9", "bfq: bfq_dispatch_request >= 0.5",
 // "blk_mq_get_tag >= 0.05 waits", "srso_* >= 5% of time".
-var callText = regexp.MustCompile(`^(?:([^\s:]+): )?([\w*]+) >= ([\d.]+)( waits|% of time)?$`)
+var callText = prose.Pattern(`^(?:([^\s:]+): )?([\w*]+) >= ([\d.]+)( waits|% of time)?$`)
 
 func parseCall(text string) (call, error) {
-	parts := callText.FindStringSubmatch(text)
+	parts := callText().FindStringSubmatch(text)
 	if parts == nil {
 		return call{}, fmt.Errorf("calls: %q; write \"FUNCTION >= 0.9\", \"VALUE: FUNCTION >= 0.9\", "+
 			"\"FUNCTION >= 0.05 waits\", or \"FUNCTION >= 5%% of time\"", text)

@@ -3,16 +3,16 @@ package factor
 import (
 	"context"
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/headroom/headroom/internal/factor/scheme"
 	"github.com/headroom/headroom/internal/factor/spot"
 	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/prose"
 )
 
-var adapterName = regexp.MustCompile(`^[^-/\s:][^/\s:]{0,14}$`)
+var adapterName = prose.Pattern(`^[^-/\s:][^/\s:]{0,14}$`)
 
 // nicScheme is nic:, a parameter of a network adapter.
 func nicScheme() scheme.Scheme {
@@ -26,7 +26,7 @@ func nicScheme() scheme.Scheme {
 
 func checkNIC(name, level string) error {
 	device, param, _ := strings.Cut(name, "/")
-	if !adapterName.MatchString(device) || device == "." || device == ".." {
+	if !adapterName().MatchString(device) || device == "." || device == ".." {
 		return errors.New("nic: takes ADAPTER/PARAMETER, not " + strconv.Quote(name))
 	}
 	flag := false

@@ -2,16 +2,16 @@ package factor
 
 import (
 	"errors"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // argument is the name of a kernel argument: "quiet", "nvme.poll_queues", "init_on_alloc".
-var argument = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+var argument = prose.Pattern(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
 // cmdlineScheme is cmdline:, an argument on the kernel's command line.
 func cmdlineScheme() scheme.Scheme {
@@ -24,7 +24,7 @@ func cmdlineScheme() scheme.Scheme {
 }
 
 func checkCmdline(name, level string) error {
-	if !argument.MatchString(name) {
+	if !argument().MatchString(name) {
 		return errors.New("cmdline: takes the name of a kernel argument, not " + strconv.Quote(name))
 	}
 	// The kernel splits its command line at spaces, but for those inside double quotes.
@@ -54,7 +54,7 @@ func checkKernel(name, level string) error {
 }
 
 // option is the name of an option of the kernel's build: "SLUB_DEBUG_ON", "64BIT", "CRYPTO_SHA1_SSSE3".
-var option = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
+var option = prose.Pattern(`^[A-Za-z0-9_]+$`)
 
 // optionScheme is option:, an option of the kernel's build.
 func optionScheme() scheme.Scheme {
@@ -67,7 +67,7 @@ func optionScheme() scheme.Scheme {
 }
 
 func checkOption(name, _ string) error {
-	if !option.MatchString(name) {
+	if !option().MatchString(name) {
 		return errors.New("option: takes the name of an option of the kernel's build, without CONFIG_, not " +
 			strconv.Quote(name))
 	}
@@ -104,7 +104,7 @@ func podSettings() []string { return []string{"cpu", "memory"} }
 
 // amount is what Kubernetes takes for CPU and memory: "2", "500m", "1Gi", and two of them, of which the first is
 // requested.
-var amount = regexp.MustCompile(`^([0-9]+(\.[0-9]+)?[mkMGTKi]*)?(\.\.)?([0-9]+(\.[0-9]+)?[mkMGTKi]*)?$`)
+var amount = prose.Pattern(`^([0-9]+(\.[0-9]+)?[mkMGTKi]*)?(\.\.)?([0-9]+(\.[0-9]+)?[mkMGTKi]*)?$`)
 
 // podScheme is pod:, what a pod requests, and its limit.
 func podScheme() scheme.Scheme {
@@ -120,7 +120,7 @@ func checkPod(name, level string) error {
 	if !slices.Contains(podSettings(), name) {
 		return errors.New("pod: takes one of " + strings.Join(podSettings(), ", ") + ", not " + strconv.Quote(name))
 	}
-	if level != "" && level != scheme.Found && !amount.MatchString(level) {
+	if level != "" && level != scheme.Found && !amount().MatchString(level) {
 		return errors.New("an amount is like 2, 500m, 1Gi or 1..2, not " + strconv.Quote(level))
 	}
 	return nil

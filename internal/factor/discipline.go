@@ -4,17 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/headroom/headroom/internal/factor/scheme"
 	"github.com/headroom/headroom/internal/factor/spot"
 	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // disciplineName is a kind of queueing discipline, as tc names it.
-var disciplineName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,15}$`)
+var disciplineName = prose.Pattern(`^[a-z][a-z0-9_]{0,15}$`)
 
 // qdiscScheme is qdisc:, the queueing discipline that an adapter sends through.
 func qdiscScheme() scheme.Scheme {
@@ -31,10 +31,10 @@ func qdiscScheme() scheme.Scheme {
 }
 
 func checkDiscipline(name, level string) error {
-	if !adapterName.MatchString(name) || name == "." || name == ".." {
+	if !adapterName().MatchString(name) || name == "." || name == ".." {
 		return errors.New("qdisc: takes the name of an adapter, not " + strconv.Quote(name))
 	}
-	if level != "" && !disciplineName.MatchString(level) {
+	if level != "" && !disciplineName().MatchString(level) {
 		return errors.New("qdisc:" + name + " is the name of a discipline like fq, without options, not " +
 			strconv.Quote(level))
 	}

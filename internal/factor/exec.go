@@ -3,15 +3,15 @@ package factor
 import (
 	"context"
 	"errors"
-	"regexp"
 	"strconv"
 
 	"github.com/headroom/headroom/internal/factor/scheme"
 	"github.com/headroom/headroom/internal/factor/spot"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
-var execName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+var execName = prose.Pattern(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 
 // execScheme is exec:, anything, by commands of the experiment file.
 func execScheme() scheme.Scheme {
@@ -23,7 +23,7 @@ func execScheme() scheme.Scheme {
 }
 
 func checkExec(name, _ string) error {
-	if !execName.MatchString(name) {
+	if !execName().MatchString(name) {
 		return errors.New("exec: takes a name of letters, figures, dots and dashes, not " + strconv.Quote(name))
 	}
 	return nil

@@ -1,11 +1,11 @@
 package factor
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // OfFact is the factor that sets what a fact reports: sysctl:vm.swappiness for sysctl.vm.swappiness. Kernel arguments
@@ -87,7 +87,7 @@ func DifferingFactors(good, bad []lab.Fact) []string {
 // queueUnderTest matches facts about the queues of a place's devices: "disk.under-test.queue.scheduler",
 // "disk.under-test.2.queue.scheduler" for the second of several disks, "volume.under-test.queue.scheduler" for a device
 // that is made of others.
-var queueUnderTest = regexp.MustCompile(`^((disk|volume)\.under-test(\.[0-9]+)?)\.queue\.(.+)$`)
+var queueUnderTest = prose.Pattern(`^((disk|volume)\.under-test(\.[0-9]+)?)\.queue\.(.+)$`)
 
 // Setters returns a function that names the factor for each fact of a machine. It is OfFact with the names of the
 // devices that the place under test is stacked on.
@@ -106,7 +106,7 @@ func Setters(machine []lab.Fact) func(key string) (factorName string, ok bool) {
 		case last == "name" && strings.HasPrefix(role, "disk.under-test"):
 			disks = append(disks, f.Value)
 		}
-		measured = measured || queueUnderTest.MatchString(f.Key)
+		measured = measured || queueUnderTest().MatchString(f.Key)
 	}
 	// The name of a partition starts with the name of its disk: sda1 is on sda.
 	stacked := slices.ContainsFunc(underTest, func(top string) bool {
@@ -114,7 +114,7 @@ func Setters(machine []lab.Fact) func(key string) (factorName string, ok bool) {
 	})
 	return func(key string) (string, bool) {
 		role, class, attribute := "", "disk", strings.TrimPrefix(key, "disk.queue.")
-		if m := queueUnderTest.FindStringSubmatch(key); m != nil {
+		if m := queueUnderTest().FindStringSubmatch(key); m != nil {
 			role, class, attribute = m[1], m[2], m[4]
 		} else if attribute == key {
 			return OfFact(key)
@@ -132,7 +132,7 @@ func Setters(machine []lab.Fact) func(key string) (factorName string, ok bool) {
 
 // withQueuesOfPlace removes facts about disks outside the place under test, if there are facts about its own.
 func withQueuesOfPlace(facts []lab.Fact) []lab.Fact {
-	ofPlace := func(f lab.Fact) bool { return queueUnderTest.MatchString(f.Key) }
+	ofPlace := func(f lab.Fact) bool { return queueUnderTest().MatchString(f.Key) }
 	if !slices.ContainsFunc(facts, ofPlace) {
 		return facts
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,9 +14,10 @@ import (
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/linux"
+	"github.com/headroom/headroom/internal/prose"
 )
 
-var interruptName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+var interruptName = prose.Pattern(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 
 // irqScheme is irq:, the CPUs that an interrupt, or all of a device, may go to.
 func irqScheme() scheme.Scheme {
@@ -30,7 +30,7 @@ func irqScheme() scheme.Scheme {
 }
 
 func checkIRQ(name, level string) error {
-	if !interruptName.MatchString(name) {
+	if !interruptName().MatchString(name) {
 		return errors.New("irq: takes the number of an interrupt or the name of a disk or adapter, not " +
 			strconv.Quote(name))
 	}

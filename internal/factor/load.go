@@ -2,15 +2,15 @@ package factor
 
 import (
 	"errors"
-	"regexp"
 	"strconv"
 
 	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 var (
-	variable  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	parameter = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*$`)
+	variable  = prose.Pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	parameter = prose.Pattern(`^[A-Za-z][A-Za-z0-9_.-]*$`)
 )
 
 // envScheme is env:, a variable in the environment of the load.
@@ -23,14 +23,14 @@ func envScheme() scheme.Scheme {
 }
 
 func checkEnv(name, _ string) error {
-	if !variable.MatchString(name) {
+	if !variable().MatchString(name) {
 		return errors.New("env: takes the name of an environment variable, not " + strconv.Quote(name))
 	}
 	return nil
 }
 
 // hash of a commit, abbreviated or whole.
-var hash = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
+var hash = prose.Pattern(`^[0-9a-f]{7,64}$`)
 
 // commitScheme is commit:, the commit that the program under test is built of.
 func commitScheme() scheme.Scheme {
@@ -43,7 +43,7 @@ func commitScheme() scheme.Scheme {
 }
 
 func checkCommit(name, level string) error {
-	if name != "" || level != "" && !hash.MatchString(level) {
+	if name != "" || level != "" && !hash().MatchString(level) {
 		return errors.New("commit: takes no name, and hashes of commits, not " + strconv.Quote(name+level))
 	}
 	return nil
@@ -58,7 +58,7 @@ func jobScheme() scheme.Scheme {
 }
 
 func checkJob(name, _ string) error {
-	if !parameter.MatchString(name) {
+	if !parameter().MatchString(name) {
 		return errors.New("job: takes the name of a parameter of the load, not " + strconv.Quote(name))
 	}
 	return nil

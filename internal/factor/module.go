@@ -5,16 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/headroom/headroom/internal/factor/scheme"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
-var moduleParameter = regexp.MustCompile(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_.-]+$`)
+var moduleParameter = prose.Pattern(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_.-]+$`)
 
 // moduleScheme is module:, a parameter of a loaded module.
 func moduleScheme() scheme.Scheme {
@@ -29,7 +29,7 @@ func moduleScheme() scheme.Scheme {
 }
 
 func checkModule(name, _ string) error {
-	if !moduleParameter.MatchString(name) {
+	if !moduleParameter().MatchString(name) {
 		return errors.New("module: takes MODULE.PARAMETER, not " + strconv.Quote(name))
 	}
 	return nil

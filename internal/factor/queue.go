@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,11 +14,12 @@ import (
 	"github.com/headroom/headroom/internal/facts/storage"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 var (
-	queueAttribute = regexp.MustCompile(`^(iosched/)?[a-z0-9_]+$`)
-	queueDevice    = regexp.MustCompile(`^[A-Za-z0-9/][A-Za-z0-9_./+!-]*$`)
+	queueAttribute = prose.Pattern(`^(iosched/)?[a-z0-9_]+$`)
+	queueDevice    = prose.Pattern(`^[A-Za-z0-9/][A-Za-z0-9_./+!-]*$`)
 )
 
 // allDisks means the whole disks at the bottom of a stack: queue@disks:scheduler.
@@ -31,7 +31,7 @@ const allDisks = "disks"
 func queueScheme() scheme.Scheme {
 	s := queueOf("")
 	s.OfDevice = func(device string) (scheme.Scheme, error) {
-		if !queueDevice.MatchString(device) {
+		if !queueDevice().MatchString(device) {
 			return scheme.Scheme{}, scheme.Wrong("queue@ takes the name of a block device, not " +
 				strconv.Quote(device))
 		}
@@ -72,7 +72,7 @@ func heldDevice(t host.Target, device string) string {
 }
 
 func checkQueue(name, _ string) error {
-	if !queueAttribute.MatchString(name) {
+	if !queueAttribute().MatchString(name) {
 		return errors.New("queue: takes the name of a file in /sys/block/DEVICE/queue, not " + strconv.Quote(name))
 	}
 	return nil

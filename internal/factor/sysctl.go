@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,11 +11,12 @@ import (
 	"github.com/headroom/headroom/internal/factor/scheme"
 	"github.com/headroom/headroom/internal/factor/spot"
 	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // sysctlName is a name as sysctl(8) writes it: parts between dots, where a dot inside a part (of an interface) is a
 // slash.
-var sysctlName = regexp.MustCompile(`^[A-Za-z0-9_-]+([./][A-Za-z0-9_@:-]+)+$`)
+var sysctlName = prose.Pattern(`^[A-Za-z0-9_-]+([./][A-Za-z0-9_@:-]+)+$`)
 
 // sysctlScheme is sysctl:, a kernel setting below /proc/sys.
 func sysctlScheme() scheme.Scheme {
@@ -32,7 +32,7 @@ func sysctlScheme() scheme.Scheme {
 }
 
 func checkSysctl(name, _ string) error {
-	if !sysctlName.MatchString(name) {
+	if !sysctlName().MatchString(name) {
 		return errors.New("sysctl: takes a name like vm.dirty_ratio, not " + strconv.Quote(name))
 	}
 	return nil

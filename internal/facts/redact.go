@@ -11,6 +11,7 @@ import (
 
 	"github.com/headroom/headroom/internal/facts/catalogue"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // Redactor hides values that identify a host, a person's machine or a single drive: serial numbers, world-wide names,
@@ -87,29 +88,29 @@ func bareAddress(text string) string {
 // because version numbers look alike. Some network interfaces are named after their MAC address: enx0123456789ab
 // (systemd.net-naming-scheme(7)).
 var (
-	uuidPattern = regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
-	macPattern  = regexp.MustCompile(`(?i)\b[0-9a-f]{2}(:[0-9a-f]{2}){5,19}\b`)
-	hexPattern  = regexp.MustCompile(`(?i)\b(smmu3\.0x|0x|eui\.|nguid\.|naa\.|wwn-0x|t10\.)[0-9a-f]{16,32}\b`)
-	macName     = regexp.MustCompile(`\b(en|ib|wl|ww|sl)x[0-9a-f]{12}`)
-	cgroupID    = regexp.MustCompile(`\b[0-9a-f]{32,64}\b`)
-	ipv4Pattern = regexp.MustCompile(`\b(\d{1,3}\.){3}\d{1,3}\b`)
+	uuidPattern = prose.Pattern(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
+	macPattern  = prose.Pattern(`(?i)\b[0-9a-f]{2}(:[0-9a-f]{2}){5,19}\b`)
+	hexPattern  = prose.Pattern(`(?i)\b(smmu3\.0x|0x|eui\.|nguid\.|naa\.|wwn-0x|t10\.)[0-9a-f]{16,32}\b`)
+	macName     = prose.Pattern(`\b(en|ib|wl|ww|sl)x[0-9a-f]{12}`)
+	cgroupID    = prose.Pattern(`\b[0-9a-f]{32,64}\b`)
+	ipv4Pattern = prose.Pattern(`\b(\d{1,3}\.){3}\d{1,3}\b`)
 	// A boot server passes the MAC address with dashes, after the type of hardware: BOOTIF=01-02-00-5e-10-00-01.
-	bootMAC = regexp.MustCompile(`(?i)\bBOOTIF=([0-9a-f]{2}-){6,20}[0-9a-f]{2}\b`)
+	bootMAC = prose.Pattern(`(?i)\bBOOTIF=([0-9a-f]{2}-){6,20}[0-9a-f]{2}\b`)
 	// Folders that belong to one person. Source: hier(7); udisks mounts below the other two.
-	homePattern = regexp.MustCompile(`(/home/|/run/media/|/media/)([^/\s,:;"'\\()\[\]{}]+)`)
+	homePattern = prose.Pattern(`(/home/|/run/media/|/media/)([^/\s,:;"'\\()\[\]{}]+)`)
 	// Users in mount options: mount.cifs(8), mount.ceph(8), and uname of the kernel's 9p.
-	userOption = regexp.MustCompile(`\b(username|user|uname|domain|name)=([^,\s]+)`)
+	userOption = prose.Pattern(`\b(username|user|uname|domain|name)=([^,\s]+)`)
 	// Boot arguments of a root on a network: dracut.cmdline(7), mount.cifs(8).
-	loginArgument = regexp.MustCompile(
+	loginArgument = prose.Pattern(
 		`(?i)\b([a-z0-9._-]*(password|passwd|secret|token|username|initiator))=([^,\s]+)`)
 	// netroot=iscsi:USER:PASSWORD@SERVER:...
-	loginInRoot = regexp.MustCompile(`\biscsi:[^@\s]+@`)
+	loginInRoot = prose.Pattern(`\biscsi:[^@\s]+@`)
 	// Names of iSCSI (RFC 3720) and of NVMe subsystems and hosts.
-	qualifiedName = regexp.MustCompile(`\b[in]qn\.[0-9]{4}-[0-9]{2}\.[^\s,;"'\\]+`)
+	qualifiedName = prose.Pattern(`\b[in]qn\.[0-9]{4}-[0-9]{2}\.[^\s,;"'\\]+`)
 	// The address of a target: a user, a host, a port.
-	authorityPattern = regexp.MustCompile(`\b((?:ssh|talos)://(?:[^\s@/"'<>]+@)?)(\[[0-9A-Fa-f:]+\]|[^\s@:/?"'<>,;)]+)`)
+	authorityPattern = prose.Pattern(`\b((?:ssh|talos)://(?:[^\s@/"'<>]+@)?)(\[[0-9A-Fa-f:]+\]|[^\s@:/?"'<>,;)]+)`)
 	// A possible IPv6 address, with all characters that could belong to it.
-	colonWord = regexp.MustCompile(`[0-9A-Za-z]*:[0-9A-Za-z:.]*`)
+	colonWord = prose.Pattern(`[0-9A-Za-z]*:[0-9A-Za-z:.]*`)
 )
 
 // Text hides names in any text.
@@ -118,7 +119,7 @@ func (r Redactor) Text(s string) string {
 		s = hideWord(s, secret)
 	}
 	if r.targets && strings.Contains(s, "://") {
-		s = authorityPattern.ReplaceAllStringFunc(s, hiddenHost)
+		s = authorityPattern().ReplaceAllStringFunc(s, hiddenHost)
 	}
 	// Most texts lack a character that a pattern needs. Testing for it is faster than the pattern.
 	digits, colons, dashes := longestHex(s), strings.Count(s, ":"), strings.Count(s, "-")
@@ -126,23 +127,24 @@ func (r Redactor) Text(s string) string {
 		pattern  *regexp.Regexp
 		possible bool
 	}{
-		{qualifiedName, strings.Contains(s, "qn.")}, {uuidPattern, digits >= 12 && dashes >= 4},
-		{macPattern, colons >= 5}, {macName, digits >= 12}, {hexPattern, digits >= 16}, {cgroupID, digits >= 32},
+		{qualifiedName(), strings.Contains(s, "qn.")}, {uuidPattern(), digits >= 12 && dashes >= 4},
+		{macPattern(), colons >= 5}, {macName(), digits >= 12}, {hexPattern(), digits >= 16},
+		{cgroupID(), digits >= 32},
 	} {
 		if p.possible {
 			s = p.pattern.ReplaceAllStringFunc(s, hiddenNumber)
 		}
 	}
 	if strings.Contains(s, "/home/") || strings.Contains(s, "/media/") {
-		s = homePattern.ReplaceAllStringFunc(s, hiddenFolder)
+		s = homePattern().ReplaceAllStringFunc(s, hiddenFolder)
 	}
 	if dashes >= 6 {
-		s = bootMAC.ReplaceAllStringFunc(s, hiddenValue)
+		s = bootMAC().ReplaceAllStringFunc(s, hiddenValue)
 	}
 	if strings.Count(s, ":") < 2 {
 		return s
 	}
-	return colonWord.ReplaceAllStringFunc(s, hiddenIPv6)
+	return colonWord().ReplaceAllStringFunc(s, hiddenIPv6)
 }
 
 // hiddenNumber keeps the name of an SMMU, which is the address of its registers: the same in all machines of a kind.
@@ -226,23 +228,23 @@ func (r Redactor) Fact(f lab.Fact) lab.Fact {
 	}
 	switch f.Key {
 	case "filesystem.options", "filesystem.super_options", "mount.options":
-		f.Value = userOption.ReplaceAllStringFunc(f.Value, hiddenValue)
-		f.Value = ipv4Pattern.ReplaceAllStringFunc(f.Value, hiddenAddress)
+		f.Value = userOption().ReplaceAllStringFunc(f.Value, hiddenValue)
+		f.Value = ipv4Pattern().ReplaceAllStringFunc(f.Value, hiddenAddress)
 	case "kernel.cmdline":
-		f.Value = loginArgument.ReplaceAllStringFunc(f.Value, hiddenValue)
-		f.Value = loginInRoot.ReplaceAllStringFunc(f.Value, func(login string) string {
+		f.Value = loginArgument().ReplaceAllStringFunc(f.Value, hiddenValue)
+		f.Value = loginInRoot().ReplaceAllStringFunc(f.Value, func(login string) string {
 			if login = strings.TrimSuffix(strings.TrimPrefix(login, "iscsi:"), "@"); !strings.HasPrefix(login,
 				hiddenPrefix) {
 				login = hidden(login)
 			}
 			return "iscsi:" + login + "@"
 		})
-		f.Value = ipv4Pattern.ReplaceAllStringFunc(f.Value, hiddenAddress)
+		f.Value = ipv4Pattern().ReplaceAllStringFunc(f.Value, hiddenAddress)
 	case "filesystem.source", "mount.source":
 		f.Value = hideServer(f.Value)
 	}
 	if strings.HasPrefix(f.Key, "module.") { // netconsole's parameter contains both ends
-		f.Value = ipv4Pattern.ReplaceAllStringFunc(f.Value, hiddenAddress)
+		f.Value = ipv4Pattern().ReplaceAllStringFunc(f.Value, hiddenAddress)
 	}
 	f.Value = r.Text(f.Value)
 	return f

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // SSHOptions describe a host and how to reach it.
@@ -46,10 +46,10 @@ func NewSSH(o SSHOptions) *SSH {
 const SSHScheme = "ssh:"
 
 // portOption is a port at the end of a name, as virsh and others write it.
-var portOption = regexp.MustCompile(`^(ssh://[^/?#]*[^/?#:])/?\?port=([0-9]+)$`)
+var portOption = prose.Pattern(`^(ssh://[^/?#]*[^/?#:])/?\?port=([0-9]+)$`)
 
 // SSHSpelling moves the port behind the host: "ssh://host?port=2222" becomes "ssh://host:2222".
-func SSHSpelling(name string) string { return portOption.ReplaceAllString(name, "$1:$2") }
+func SSHSpelling(name string) string { return portOption().ReplaceAllString(name, "$1:$2") }
 
 // ParseSSH reads "ssh://[user@]host[:port]", however the port is written.
 func ParseSSH(name string) (SSHOptions, error) {

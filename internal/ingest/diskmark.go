@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/unit"
 )
 
@@ -102,15 +103,15 @@ func rowPattern() *regexp.Regexp {
 }
 
 // oldRowPattern matches the fields of a row of versions before 7, which have no headings.
-var oldRowPattern = regexp.MustCompile(`^(Sequential|Random) (Read|Write)(?: (\d+)([KM])i?B)?` +
+var oldRowPattern = prose.Pattern(`^(Sequential|Random) (Read|Write)(?: (\d+)([KM])i?B)?` +
 	`(?: \((?:QD= *(\d+)|(?:Q= *(\d+), *)?T= *(\d+))\))? *: +([\d.]+) MB/s(?: +\[ *([\d.]+) IOPS\])?`)
 
 // beforeDiskSpd matches the versions that did their I/O themselves.
-var beforeDiskSpd = regexp.MustCompile(`^CrystalDiskMark [1-3]\.`)
+var beforeDiskSpd = prose.Pattern(`^CrystalDiskMark [1-3]\.`)
 
 // oldRow reads a row of versions before 7; nil for any other line.
 func oldRow(line string) *diskMarkRow {
-	m := oldRowPattern.FindStringSubmatch(line)
+	m := oldRowPattern().FindStringSubmatch(line)
 	if m == nil {
 		return nil
 	}
@@ -282,7 +283,7 @@ func (r *diskMark) fact(key, value string) {
 
 // add turns the rows into measurements.
 func (r *diskMark) add(f file, engine string, d *runBuilder) error {
-	if beforeDiskSpd.MatchString(r.tool) {
+	if beforeDiskSpd().MatchString(r.tool) {
 		engine = "crystaldiskmark"
 	}
 	facts := append([]lab.Fact{{Key: "import.tool", Value: r.tool}}, r.facts...)

@@ -3,13 +3,13 @@ package ingest
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/load/pasted"
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/unit"
 )
 
@@ -217,9 +217,9 @@ func dd() *printedFormat {
 		has:     []string{"B/", "M/s", "G/s", "bytes transferred in"},
 		is:      re(`(?m)^\D{0,80}\d+ ?[^\d\s][^\n]{0,80}` + ddRate + `|bytes transferred in [\d.]+ secs`),
 		lines: []line{
-			{pattern: ddCommand, report: true, read: ddLoads},
-			{pattern: pasted.Prompt, report: true},
-			{pattern: ddRecords, set: map[string]string{"_records": "1"}},
+			{pattern: ddCommand(), report: true, read: ddLoads},
+			{pattern: pasted.Prompt(), report: true},
+			{pattern: ddRecords(), set: map[string]string{"_records": "1"}},
 			ends(`^` + number + `\pL.*` + ddRate),
 			ends(`^` + number + `bytes transferred in (?P<_seconds>[\d.]+) secs`),
 		},
@@ -230,17 +230,17 @@ func dd() *printedFormat {
 const ddRate = `(?:, |，|、 ?)(?P<_seconds>[\d.,]+(?:e-\d+)?) ?(?:s|seconds|sec\.?|с|秒)(?:, ?|，|、 ?)[\d.,]+ ?(?:[kKMGT]?i?B/|[KMG]/s)`
 
 var (
-	ddCommand = regexp.MustCompile(`(?:^|[\s;&|($#%>❯➜/` + "`" + `])dd\s+(?P<_command>(?:[a-z]+=\S+\s*)+)`)
-	ddAtOnce  = regexp.MustCompile(`[^&>]&\s*(?:\w+\s+)?(?:\S*/)?dd\s`)
-	ddRecords = regexp.MustCompile(`(?m)^\D{0,20}\d+\+\d+ ?\S`)
+	ddCommand = prose.Pattern(`(?:^|[\s;&|($#%>❯➜/` + "`" + `])dd\s+(?P<_command>(?:[a-z]+=\S+\s*)+)`)
+	ddAtOnce  = prose.Pattern(`[^&>]&\s*(?:\w+\s+)?(?:\S*/)?dd\s`)
+	ddRecords = prose.Pattern(`(?m)^\D{0,20}\d+\+\d+ ?\S`)
 )
 
 // ddLoads records the commands of a line. Each prints its result in turn, repeatedly in a loop.
 func ddLoads(s *state, _ map[string]string) error {
-	for _, m := range ddCommand.FindAllStringSubmatch(s.line, -1) {
+	for _, m := range ddCommand().FindAllStringSubmatch(s.line, -1) {
 		s.commands = append(s.commands, m[1])
 	}
-	s.atOnce = len(s.commands) > 1 && ddAtOnce.MatchString(s.line)
+	s.atOnce = len(s.commands) > 1 && ddAtOnce().MatchString(s.line)
 	return nil
 }
 
@@ -288,11 +288,11 @@ func (s *state) ddLoad(command string) {
 	s.report["_job"] = "dd-" + s.report["rw"]
 }
 
-var ddSize = regexp.MustCompile(`^(\d+)([kKMGT]?)(i?B)?$`)
+var ddSize = prose.Pattern(`^(\d+)([kKMGT]?)(i?B)?$`)
 
 // ddBytes returns a size in dd's notation, in which 1M is 1,048,576 bytes and 1MB 1,000,000; 0 for any other.
 func ddBytes(text string) int64 {
-	m := ddSize.FindStringSubmatch(text)
+	m := ddSize().FindStringSubmatch(text)
 	if m == nil {
 		return 0
 	}
@@ -311,7 +311,7 @@ func ddBytes(text string) int64 {
 }
 
 func ddResult(s *state, groups map[string]string) error {
-	if s.block["_records"] == "" && ddRecords.MatchString(s.text) {
+	if s.block["_records"] == "" && ddRecords().MatchString(s.text) {
 		s.leave(`this line is of dd's progress, without "records out" before it`)
 		return nil
 	}

@@ -3,16 +3,16 @@ package ingest
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/unit"
 )
 
 // elbenchoPhase matches the name of a phase of elbencho, with the share of reads if it mixes.
-var elbenchoPhase = regexp.MustCompile(`^(WRITE|READ|RWMIX(\d+)|MIX-T\d+)(?:\+[sr])*$`)
+var elbenchoPhase = prose.Pattern(`^(WRITE|READ|RWMIX(\d+)|MIX-T\d+)(?:\+[sr])*$`)
 
 // elbenchoTable reads the table that elbencho prints:
 //
@@ -63,7 +63,7 @@ func addLines(f *printedFormat, more ...line) *printedFormat {
 }
 
 func elbenchoBegins(s *state, groups map[string]string) error {
-	m := elbenchoPhase.FindStringSubmatch(groups["_phase"])
+	m := elbenchoPhase().FindStringSubmatch(groups["_phase"])
 	if m == nil {
 		return nil // it makes or removes files
 	}
@@ -176,7 +176,7 @@ func elbenchoRows(s *state) error {
 }
 
 func (s *state) elbenchoRow(row map[string]string) error {
-	phase := elbenchoPhase.FindStringSubmatch(row["operation"])
+	phase := elbenchoPhase().FindStringSubmatch(row["operation"])
 	if phase == nil {
 		return nil // it makes or removes files
 	}

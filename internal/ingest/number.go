@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/unit"
 )
 
@@ -22,26 +22,26 @@ const (
 )
 
 var (
-	eitherComma    = regexp.MustCompile(`^[1-9]\d{0,2},\d{3}$`)
-	thousandsComma = regexp.MustCompile(`^[1-9]\d{0,2}(,\d{3}){2,}$|^[1-9]\d{0,2}(,\d{3})+\.\d+$`)
-	decimalComma   = regexp.MustCompile(`^\d+,\d+$|^[1-9]\d{0,2}(\.\d{3})+,\d+$`)
-	decimalPoint   = regexp.MustCompile(`^\d+\.\d+$`)
-	eitherPoint    = regexp.MustCompile(`^[1-9]\d{0,2}\.\d{3}$`)
-	groupsOfThree  = regexp.MustCompile(`^\d{1,3}(?:[ '_\x{a0}\x{2009}\x{202f}]\d{3})+(?:[.,]\d+)?$`)
-	betweenGroups  = regexp.MustCompile(`[ '_\x{a0}\x{2009}\x{202f}]`)
+	eitherComma    = prose.Pattern(`^[1-9]\d{0,2},\d{3}$`)
+	thousandsComma = prose.Pattern(`^[1-9]\d{0,2}(,\d{3}){2,}$|^[1-9]\d{0,2}(,\d{3})+\.\d+$`)
+	decimalComma   = prose.Pattern(`^\d+,\d+$|^[1-9]\d{0,2}(\.\d{3})+,\d+$`)
+	decimalPoint   = prose.Pattern(`^\d+\.\d+$`)
+	eitherPoint    = prose.Pattern(`^[1-9]\d{0,2}\.\d{3}$`)
+	groupsOfThree  = prose.Pattern(`^\d{1,3}(?:[ '_\x{a0}\x{2009}\x{202f}]\d{3})+(?:[.,]\d+)?$`)
+	betweenGroups  = prose.Pattern(`[ '_\x{a0}\x{2009}\x{202f}]`)
 )
 
 // CommaOf returns the meaning that a comma must have in a text with this number, even if the number has none: 112.5 has
 // a decimal point. doubtful is set if the number alone is ambiguous.
 func CommaOf(number string) (comma Comma, doubtful bool) {
 	switch {
-	case eitherComma.MatchString(number):
+	case eitherComma().MatchString(number):
 		return UnknownComma, true
-	case thousandsComma.MatchString(number):
+	case thousandsComma().MatchString(number):
 		return ThousandsComma, false
-	case decimalComma.MatchString(number):
+	case decimalComma().MatchString(number):
 		return DecimalComma, false
-	case decimalPoint.MatchString(number) && !eitherPoint.MatchString(number):
+	case decimalPoint().MatchString(number) && !eitherPoint().MatchString(number):
 		return ThousandsComma, false
 	}
 	return UnknownComma, false
@@ -50,16 +50,16 @@ func CommaOf(number string) (comma Comma, doubtful bool) {
 // ParseNumber reads a number, given the meaning of a comma in its text: 28,832 or 0,5, 1.034,5 or 1,034.5, and 28 832.
 func ParseNumber(text string, comma Comma) (float64, error) {
 	plain := strings.TrimSpace(text)
-	if groupsOfThree.MatchString(plain) {
-		plain = betweenGroups.ReplaceAllString(plain, "")
+	if groupsOfThree().MatchString(plain) {
+		plain = betweenGroups().ReplaceAllString(plain, "")
 	}
 	switch {
 	case comma == DecimalComma && strings.Count(plain, ",") <= 1:
-		if decimalComma.MatchString(plain) || eitherPoint.MatchString(plain) {
+		if decimalComma().MatchString(plain) || eitherPoint().MatchString(plain) {
 			plain = strings.ReplaceAll(plain, ".", "")
 		}
 		plain = strings.Replace(plain, ",", ".", 1)
-	case comma == ThousandsComma && (thousandsComma.MatchString(plain) || eitherComma.MatchString(plain)):
+	case comma == ThousandsComma && (thousandsComma().MatchString(plain) || eitherComma().MatchString(plain)):
 		plain = strings.ReplaceAll(plain, ",", "")
 	}
 	v, err := strconv.ParseFloat(plain, 64)
@@ -70,12 +70,12 @@ func ParseNumber(text string, comma Comma) (float64, error) {
 }
 
 // prefixed matches a number with a decimal prefix.
-var prefixed = regexp.MustCompile(`^([0-9.,]+) ?([kKMG])$`)
+var prefixed = prose.Pattern(`^([0-9.,]+) ?([kKMG])$`)
 
 // Number reads a number as this tool prints it: 12.3k, 28,832 or 0,5.
 func (f *printedFormat) Number(text string) (float64, error) {
 	plain, factor := text, 1.0
-	if m := prefixed.FindStringSubmatch(text); m != nil {
+	if m := prefixed().FindStringSubmatch(text); m != nil {
 		plain, factor = m[1], map[string]float64{"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}[m[2]]
 	}
 	if f.thousands {

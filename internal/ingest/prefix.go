@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/load/pasted"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // Carriers of results put something before each of their lines (pasted.WithoutPrefix), or JSON around them:
@@ -90,7 +91,7 @@ func stringsIn(value any) (all []string) {
 }
 
 // pythonStart matches the beginning of a document in Python's notation.
-var pythonStart = regexp.MustCompile(`\{\s*u?'[\w ]+'\s*:`)
+var pythonStart = prose.Pattern(`\{\s*u?'[\w ]+'\s*:`)
 
 // fromPython returns the JSON of documents of fio and of iperf3 that Python printed, each on a line; nil if there are
 // none.
@@ -104,7 +105,7 @@ func fromPython(text []byte) []byte {
 	marks := [][]byte{[]byte(`"fio version"`), []byte(`"iperf 3.`), []byte(`"event"`)}
 	var all []byte
 	for {
-		at := pythonStart.FindIndex(text)
+		at := pythonStart().FindIndex(text)
 		if at == nil {
 			break
 		}

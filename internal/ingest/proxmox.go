@@ -3,12 +3,12 @@ package ingest
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/unit"
 )
 
@@ -34,13 +34,13 @@ func proxmoxMigration() Importer {
 }
 
 var (
-	taskLine        = regexp.MustCompile(`^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (.*)$`)
-	migrationBegins = regexp.MustCompile(`^starting migration of VM (\d+) to node '([^']*)'(?: \(([^)]*)\))?`)
-	migrationOver   = regexp.MustCompile(`^use dedicated network address for sending migration traffic \(([^)]*)\)`)
-	migrationActive = regexp.MustCompile(
+	taskLine        = prose.Pattern(`^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (.*)$`)
+	migrationBegins = prose.Pattern(`^starting migration of VM (\d+) to node '([^']*)'(?: \(([^)]*)\))?`)
+	migrationOver   = prose.Pattern(`^use dedicated network address for sending migration traffic \(([^)]*)\)`)
+	migrationActive = prose.Pattern(
 		`^migration active, transferred ([0-9.]+ [KMGT]?i?B) of ([0-9.]+ [KMGT]?i?B) VM-state, ([0-9.]+ [KMGT]?i?B)/s`)
-	migrationSpeed = regexp.MustCompile(`^average migration speed: .* - downtime (\d+) ms`)
-	migrationEnds  = regexp.MustCompile(`finished (successfully|with problems) \(duration (\d+):(\d\d):(\d\d)\)`)
+	migrationSpeed = prose.Pattern(`^average migration speed: .* - downtime (\d+) ms`)
+	migrationEnds  = prose.Pattern(`finished (successfully|with problems) \(duration (\d+):(\d\d):(\d\d)\)`)
 )
 
 func readProxmoxMigration(f file, d *runBuilder) error {
@@ -49,7 +49,7 @@ func readProxmoxMigration(f file, d *runBuilder) error {
 	var speeds speedLog
 	var fault, network string
 	for line := range strings.Lines(string(f.data)) {
-		parts := taskLine.FindStringSubmatch(strings.TrimSpace(line))
+		parts := taskLine().FindStringSubmatch(strings.TrimSpace(line))
 		if parts == nil {
 			continue // "TASK OK"
 		}
@@ -58,16 +58,16 @@ func readProxmoxMigration(f file, d *runBuilder) error {
 			continue
 		}
 		text := parts[2]
-		if p := migrationBegins.FindStringSubmatch(text); p != nil && m.repetition.Start.IsZero() {
+		if p := migrationBegins().FindStringSubmatch(text); p != nil && m.repetition.Start.IsZero() {
 			m.repetition.Start = at
 			m.params["vm"] = p[1]
 			m.facts = append(m.facts, lab.Fact{Key: "migration.node", Value: p[2], Source: f.name})
 		}
-		if p := migrationOver.FindStringSubmatch(text); p != nil {
+		if p := migrationOver().FindStringSubmatch(text); p != nil {
 			network = p[1]
 			m.facts = append(m.facts, lab.Fact{Key: "migration.network", Value: network, Source: f.name})
 		}
-		if p := migrationActive.FindStringSubmatch(text); p != nil {
+		if p := migrationActive().FindStringSubmatch(text); p != nil {
 			speed, err := unit.ParseIEC(p[3])
 			if err != nil {
 				return fmt.Errorf("%q is no speed: %w", p[3], err)
@@ -75,7 +75,7 @@ func readProxmoxMigration(f file, d *runBuilder) error {
 			m.params["memory"] = withoutSpace(p[2])
 			speeds.add(at, 8*speed)
 		}
-		if p := migrationSpeed.FindStringSubmatch(text); p != nil {
+		if p := migrationSpeed().FindStringSubmatch(text); p != nil {
 			ms, err := strconv.ParseFloat(p[1], 64)
 			if err != nil {
 				return err
@@ -85,7 +85,7 @@ func readProxmoxMigration(f file, d *runBuilder) error {
 		if printed, found := strings.CutPrefix(text, "ERROR: "); found && fault == "" {
 			fault = printed
 		}
-		if p := migrationEnds.FindStringSubmatch(text); p != nil {
+		if p := migrationEnds().FindStringSubmatch(text); p != nil {
 			took := 0.0
 			for _, s := range p[2:] {
 				n, err := strconv.ParseFloat(s, 64)

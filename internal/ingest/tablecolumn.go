@@ -3,11 +3,11 @@ package ingest
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/unit"
 )
 
@@ -168,11 +168,11 @@ func unclearUnit(name string) error {
 	return nil
 }
 
-var numberAndUnit = regexp.MustCompile(`^(\d[\d.,'_ \x{a0}\x{2009}\x{202f}]*?) ?([A-Za-zµ]\S*)?$`)
+var numberAndUnit = prose.Pattern(`^(\d[\d.,'_ \x{a0}\x{2009}\x{202f}]*?) ?([A-Za-zµ]\S*)?$`)
 
 // value reads a number of the column, with its unit if it has one.
 func (c *tableColumn) value(text string, comma Comma) (float64, error) {
-	m := numberAndUnit.FindStringSubmatch(text)
+	m := numberAndUnit().FindStringSubmatch(text)
 	if m == nil {
 		return 0, fmt.Errorf("expected a number, found %q", text)
 	}
@@ -217,7 +217,7 @@ func (t *table) findComma(rows []tableRow, before int) error {
 			if i >= len(row.fields) || c.kind != ofFigure {
 				continue
 			}
-			m := numberAndUnit.FindStringSubmatch(strings.TrimSpace(row.fields[i]))
+			m := numberAndUnit().FindStringSubmatch(strings.TrimSpace(row.fields[i]))
 			if m == nil {
 				continue // reported as an error of its line
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // fioText reads text copied from a terminal or a page: prompts, command lines, any of the lines that fio prints for
@@ -34,13 +35,13 @@ func fioText() Importer {
 		text: true,
 		alone: func(text []byte) bool {
 			return bytes.Contains(text, []byte("(groupid=")) || bytes.Contains(text, []byte("Run status group ")) ||
-				firstCommand(text) > 0 && (!bytes.Contains(text, []byte(`"fio version"`)) || figuresLine.Match(text))
+				firstCommand(text) > 0 && (!bytes.Contains(text, []byte(`"fio version"`)) || figuresLine().Match(text))
 		},
 	}
 }
 
 // figuresLine matches a line of fio's output for people. A command may be followed by JSON instead.
-var figuresLine = regexp.MustCompile(`(?m)^[^"\n]*(?:: IOPS=|\biops[\pZ]*: min=|\bbw[\pZ]+\([\pZ]*[KMG]i?B/s)`)
+var figuresLine = prose.Pattern(`(?m)^[^"\n]*(?:: IOPS=|\biops[\pZ]*: min=|\bbw[\pZ]+\([\pZ]*[KMG]i?B/s)`)
 
 // promptPattern finds user, host and directory in a prompt: "root@pve01:/mnt/pve/rdma# ", "[root@pve01 /mnt]$ ".
 func promptPattern() *regexp.Regexp {

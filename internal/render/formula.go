@@ -1,16 +1,17 @@
 package render
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // plainNumber matches a number in either notation, which a spreadsheet takes for a number even after a sign.
-var plainNumber = regexp.MustCompile(`^[+-]?[0-9]+([.,][0-9]+)?([eE][+-]?[0-9]+)?$`)
+var plainNumber = prose.Pattern(`^[+-]?[0-9]+([.,][0-9]+)?([eE][+-]?[0-9]+)?$`)
 
 // endOfInterval matches the end of an interval that headroom printed, after the comma: "[-7.3, -6.7]" or "[+28.4 µs,
 // +31.6 µs]". It contains no function name and no operator.
-var endOfInterval = regexp.MustCompile(`^ ?[+-][0-9.]+ ?[%A-Za-zµ/]*\]$`)
+var endOfInterval = prose.Pattern(`^ ?[+-][0-9.]+ ?[%A-Za-zµ/]*\]$`)
 
 // cellSeparators separate cells for a spreadsheet that reads a file with another separator than the file's. Quotes do
 // not help there: inside a cell they are ordinary characters.
@@ -20,7 +21,7 @@ const cellSeparators = ",;\t\r\n"
 // formula, and DDE starts programs. An apostrophe in front makes it a text; the same is done after each separator. The
 // possible beginnings, full-width ones too, are from https://owasp.org/www-community/attacks/CSV_Injection
 func withoutFormula(cell string) string {
-	if plainNumber.MatchString(cell) {
+	if plainNumber().MatchString(cell) {
 		return cell
 	}
 	var out strings.Builder
@@ -32,8 +33,8 @@ func withoutFormula(cell string) string {
 		}
 		part := strings.TrimRight(cell[:end], cellSeparators)
 		begins := strings.TrimLeft(cell[:end], " ")
-		if begins != "" && strings.ContainsRune(beginnings, []rune(begins)[0]) && !plainNumber.MatchString(part) &&
-			!endOfInterval.MatchString(part) {
+		if begins != "" && strings.ContainsRune(beginnings, []rune(begins)[0]) && !plainNumber().MatchString(part) &&
+			!endOfInterval().MatchString(part) {
 			out.WriteByte('\'')
 		}
 		out.WriteString(cell[:end])

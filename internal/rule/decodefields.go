@@ -3,11 +3,11 @@ package rule
 import (
 	"cmp"
 	"errors"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/yamlfile"
 
 	"go.yaml.in/yaml/v3"
@@ -18,8 +18,8 @@ import (
 //	line 5: cannot unmarshal !!str `maybe` into bool
 //	line 6: mapping key "id" already defined at line 2
 var (
-	linePattern  = regexp.MustCompile(`^(?:yaml: )?(?:unmarshal errors:\s*)?line (\d+): (?s:(.*))$`)
-	wrongPattern = regexp.MustCompile("^cannot unmarshal !!(\\w+) ?(`[^`]*`)? ?into (\\S+)$")
+	linePattern  = prose.Pattern(`^(?:yaml: )?(?:unmarshal errors:\s*)?line (\d+): (?s:(.*))$`)
+	wrongPattern = prose.Pattern("^cannot unmarshal !!(\\w+) ?(`[^`]*`)? ?into (\\S+)$")
 )
 
 // yamlError reports the YAML decoder's errors, one problem a line.
@@ -30,11 +30,11 @@ func (r *reporter) yamlError(err error) {
 	}
 	for _, message := range messages {
 		line := 0
-		if m := linePattern.FindStringSubmatch(message); m != nil {
+		if m := linePattern().FindStringSubmatch(message); m != nil {
 			line, _ = strconv.Atoi(m[1])
 			message = m[2]
 		}
-		if m := wrongPattern.FindStringSubmatch(message); m != nil {
+		if m := wrongPattern().FindStringSubmatch(message); m != nil {
 			r.Add(line, 0, "", "%s is not what belongs here (%s)", cmp.Or(strings.Trim(m[2], "`"), "this"),
 				plainType(m[3]))
 			continue

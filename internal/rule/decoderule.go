@@ -2,13 +2,13 @@ package rule
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/yamlfile"
 )
 
@@ -31,12 +31,12 @@ func Severities() []string { return []string{High, Medium, Low} }
 
 func metrics() []string { return []string{"iops", "bandwidth", "latency", "cpu", "variance"} }
 
-var kebab = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+var kebab = prose.Pattern(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 // rule checks one rule and compiles its conditions; n is the rule's node.
 func (r *reporter) rule(l *language, rule *Rule, n *yaml.Node) {
 	at := func(field string) int { return lineOf(n, field) }
-	if !kebab.MatchString(rule.ID) {
+	if !kebab().MatchString(rule.ID) {
 		r.Add(at("id"), 0, "write small letters, digits and dashes: clock-source", "the id %q won't do", rule.ID)
 	}
 	for _, f := range []struct {

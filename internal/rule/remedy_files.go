@@ -2,9 +2,10 @@ package rule
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // sysctlD writes for sysctl.d(5).
@@ -55,7 +56,7 @@ func queueRule(s setting, c remedyContext) string {
 }
 
 // diskName matches the kernel's name for a kind of disk: nvme0n1, sda, vdb, mmcblk0.
-var diskName = regexp.MustCompile(`^(nvme|sd|vd|xvd|hd|mmcblk|dasd|pmem|nbd|rbd|zram)`)
+var diskName = prose.Pattern(`^(nvme|sd|vd|xvd|hd|mmcblk|dasd|pmem|nbd|rbd|zram)`)
 
 // kernelPattern returns a pattern that matches the disks of the finding. Names change between boots, so it matches the
 // kind of disk rather than names, unless a disk of that kind does not have the finding.
@@ -72,13 +73,13 @@ func kernelPattern(c remedyContext) string {
 	spared := map[string]bool{}
 	for _, d := range c.machine.things["disk"] {
 		if !found[d] {
-			spared[diskName.FindString(d)] = true
+			spared[diskName().FindString(d)] = true
 		}
 	}
 	var parts []string
 	for _, a := range c.about {
 		part := a
-		if kind := diskName.FindString(a); patterns[kind] != "" && !spared[kind] {
+		if kind := diskName().FindString(a); patterns[kind] != "" && !spared[kind] {
 			part = patterns[kind]
 		}
 		if !slices.Contains(parts, part) {

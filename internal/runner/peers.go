@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // Carrier carries out repetitions on one target, or on several at the same moment.
@@ -86,13 +86,13 @@ func peerWarnings(j *jointRepetition, whole []lab.Warning) []lab.Warning {
 }
 
 // numberPattern are what warnings differ by that say the same.
-var numberPattern = regexp.MustCompile(`[0-9][0-9.]*`)
+var numberPattern = prose.Pattern(`[0-9][0-9.]*`)
 
 // indexOfWarning is where a warning is among some, whatever its figures are; below 0 where it is not.
 func indexOfWarning(warnings []lab.Warning, w lab.Warning) int {
-	text := numberPattern.ReplaceAllString(w.Text, "")
+	text := numberPattern().ReplaceAllString(w.Text, "")
 	return slices.IndexFunc(warnings, func(o lab.Warning) bool {
-		return o.Code == w.Code && numberPattern.ReplaceAllString(o.Text, "") == text
+		return o.Code == w.Code && numberPattern().ReplaceAllString(o.Text, "") == text
 	})
 }
 

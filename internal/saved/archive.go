@@ -10,13 +10,13 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"regexp"
 	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/unpack"
 )
 
@@ -30,7 +30,7 @@ const (
 )
 
 // needless are folders of reports that hold no facts and most of the bytes.
-var needless = regexp.MustCompile(`(^|/)(var/log|sos_logs|sos_reports|sos_strings|journal|namespaces|pods|lost\+found)/`)
+var needless = prose.Pattern(`(^|/)(var/log|sos_logs|sos_reports|sos_strings|journal|namespaces|pods|lost\+found)/`)
 
 // tarHead is how much of a file is needed to recognise a tar archive.
 const tarHead = 512
@@ -82,7 +82,7 @@ func (k *keeper) add(name string, mode fs.FileMode, link string, size int64, ope
 		}
 	case mode&fs.ModeSymlink != 0 && link != "":
 		k.tree.Link(name, link)
-	case mode.IsRegular() && !needless.MatchString(name):
+	case mode.IsRegular() && !needless().MatchString(name):
 		n := &collect.Node{}
 		k.tree.Put(name, n)
 		if size > maxFile || k.kept+size > maxKept {

@@ -2,7 +2,8 @@ package saved
 
 import (
 	"bytes"
-	"regexp"
+
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // snapshotFile is an archive of files of /proc and /sys in a folder of must-gather.
@@ -39,7 +40,7 @@ func (m *Machine) readSnapshot() {
 	}
 }
 
-var kernelLine = regexp.MustCompile(`(?m)^Kernel release: (\d\S+)$`)
+var kernelLine = prose.Pattern(`(?m)^Kernel release: (\d\S+)$`)
 
 // readSystemInfo reads the kernel's release in sysinfo.txt of crm report. Source: crmsh, crmsh/report/collect.py
 // (collect_sys_info).
@@ -48,7 +49,7 @@ var kernelLine = regexp.MustCompile(`(?m)^Kernel release: (\d\S+)$`)
 //	Kernel release: 6.4.0-150600.23.33-default
 //	Architecture: x86_64
 func readSystemInfo(m *Machine, text string) bool {
-	f := kernelLine.FindStringSubmatch(text)
+	f := kernelLine().FindStringSubmatch(text)
 	if f != nil {
 		m.files.file("/proc/sys/kernel/osrelease", f[1]+"\n")
 	}

@@ -2,12 +2,12 @@ package saved
 
 import (
 	"context"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/headroom/headroom/internal/facts/collect"
 	"github.com/headroom/headroom/internal/facts/network"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // completeLinks adds links of /sys that reports leave out and that follow from the place of a folder: /sys/class/block
@@ -58,7 +58,7 @@ func (m *Machine) partitions() {
 		}
 		full, err := r.Resolve("/sys/class/block/" + f[3])
 		if err != nil {
-			of := partitionName.FindStringSubmatch(f[3])
+			of := partitionName().FindStringSubmatch(f[3])
 			if of == nil {
 				continue
 			}
@@ -77,9 +77,9 @@ func (m *Machine) partitions() {
 }
 
 // partitionName is the name of a disk's partition: sda1, nvme0n1p1. Source: the kernel's block/partitions/core.c.
-var partitionName = regexp.MustCompile(`^(?:([a-z]+)|(.*\d)p)(\d+)$`)
+var partitionName = prose.Pattern(`^(?:([a-z]+)|(.*\d)p)(\d+)$`)
 
-var driverLine = regexp.MustCompile(`(?m)^driver: (\S+)$`)
+var driverLine = prose.Pattern(`(?m)^driver: (\S+)$`)
 
 // describeAdapters takes the driver of an adapter, which shows its kind, from "ethtool -i" where the report has
 // no link to it. A report with a part of the adapter's files does not say what it belongs to.
@@ -94,7 +94,7 @@ func (m *Machine) describeAdapters() {
 			continue
 		}
 		out, err := m.Run(context.Background(), "ethtool", "-i", name)
-		if f := driverLine.FindSubmatch(out.Stdout); err == nil && f != nil {
+		if f := driverLine().FindSubmatch(out.Stdout); err == nil && f != nil {
 			m.files.driver(dir+"/device", string(f[1]))
 			continue
 		}

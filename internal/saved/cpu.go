@@ -2,7 +2,6 @@ package saved
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -10,30 +9,31 @@ import (
 	"github.com/headroom/headroom/internal/facts/machine"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/load/pasted"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // readCPUInfo reads /proc/cpuinfo. People paste the part of one processor or of some, which says nothing about how many
 // there are: they are counted only where all of each package are there.
 func readCPUInfo(m *Machine, text string) bool {
 	first, packages := int64(0), map[string]bool{}
-	if f := siblings.FindStringSubmatch(text); f != nil {
+	if f := siblings().FindStringSubmatch(text); f != nil {
 		first = collect.Integer(f[1])
 	}
-	for _, f := range packageLine.FindAllStringSubmatch(text, -1) {
+	for _, f := range packageLine().FindAllStringSubmatch(text, -1) {
 		packages[f[1]] = true
 	}
-	n := len(processorLine.FindAllString(text, -1))
+	n := len(processorLine().FindAllString(text, -1))
 	if m.pasted && (first < 2 || int64(n) != first*int64(max(1, len(packages)))) {
-		text = processorLine.ReplaceAllString(text, "")
+		text = processorLine().ReplaceAllString(text, "")
 	}
 	m.files.file("/proc/cpuinfo", text+"\n")
 	return true
 }
 
 var (
-	siblings      = regexp.MustCompile(`(?m)^siblings\s*: (\d+)$`)
-	packageLine   = regexp.MustCompile(`(?m)^physical id\s*: (\d+)$`)
-	processorLine = regexp.MustCompile(`(?m)^processor\s*: \d+$`)
+	siblings      = prose.Pattern(`(?m)^siblings\s*: (\d+)$`)
+	packageLine   = prose.Pattern(`(?m)^physical id\s*: (\d+)$`)
+	processorLine = prose.Pattern(`(?m)^processor\s*: \d+$`)
 )
 
 // readLSCPU reads what lscpu prints, as the files that it reads itself. On a terminal the names of vulnerabilities lack
@@ -116,11 +116,11 @@ func readLSCPU(m *Machine, text string) bool {
 //	node 0 cpus: 0 1 2 3 4 5 6 7
 //	node 0 size: 128833 MB
 func readNUMA(m *Machine, text string) bool {
-	available := nodesLine.FindStringSubmatch(text)
+	available := nodesLine().FindStringSubmatch(text)
 	if available == nil {
 		return false
 	}
-	for _, f := range nodeLine.FindAllStringSubmatch(text, -1) {
+	for _, f := range nodeLine().FindAllStringSubmatch(text, -1) {
 		dir := "/sys/devices/system/node/node" + f[1] + "/"
 		switch value := strings.TrimSpace(f[3]); f[2] {
 		case "cpus":
@@ -135,7 +135,7 @@ func readNUMA(m *Machine, text string) bool {
 			}
 		}
 	}
-	for _, f := range distanceLine.FindAllStringSubmatch(text, -1) {
+	for _, f := range distanceLine().FindAllStringSubmatch(text, -1) {
 		m.files.file("/sys/devices/system/node/node"+f[1]+"/distance", strings.Join(strings.Fields(f[2]), " ")+"\n")
 	}
 	m.told.add("", lab.Fact{Key: "numa.nodes", Value: available[1], Source: "numactl --hardware"})
@@ -143,9 +143,9 @@ func readNUMA(m *Machine, text string) bool {
 }
 
 var (
-	nodesLine    = regexp.MustCompile(`(?m)^available: (\d{1,4}) nodes? \(`)
-	nodeLine     = regexp.MustCompile(`(?m)^node (\d{1,4}) (cpus|size):(.*)$`)
-	distanceLine = regexp.MustCompile(`(?m)^ *(\d{1,4}): +((?:\d+ *)+)$`)
+	nodesLine    = prose.Pattern(`(?m)^available: (\d{1,4}) nodes? \(`)
+	nodeLine     = prose.Pattern(`(?m)^node (\d{1,4}) (cpus|size):(.*)$`)
+	distanceLine = prose.Pattern(`(?m)^ *(\d{1,4}): +((?:\d+ *)+)$`)
 )
 
 // readLSCPUTable reads "lscpu -e", a row for each processor. Source: util-linux, sys-utils/lscpu.c (print_readable).
@@ -208,10 +208,10 @@ func readLSCPUTable(m *Machine, text string) bool {
 //	           5.99    0.00    1.79    0.59    3.10   88.53
 func readSysstat(m *Machine, text string) bool {
 	release, machine, steal := "", "", ""
-	if f := sysstatHead.FindStringSubmatch(text); f != nil {
+	if f := sysstatHead().FindStringSubmatch(text); f != nil {
 		release, machine = f[1], f[2]
 	}
-	if f := averageCPU.FindStringSubmatch(text); f != nil {
+	if f := averageCPU().FindStringSubmatch(text); f != nil {
 		steal = strings.Replace(f[1], ",", ".", 1)
 	}
 	if strings.Contains(text, "\nDevice") {
@@ -221,8 +221,8 @@ func readSysstat(m *Machine, text string) bool {
 }
 
 var (
-	sysstatHead = regexp.MustCompile(`(?m)^Linux (\d\S+) \(.*\)\s.*\s_(\w+)_\s+\(\d+ CPU\)\s*$`)
-	averageCPU  = regexp.MustCompile(`(?m)^avg-cpu: .*%steal +%idle\s*\n(?: *[\d.,]+%?){4} *([\d.,]+)%? +[\d.,]+%?\s*$`)
+	sysstatHead = prose.Pattern(`(?m)^Linux (\d\S+) \(.*\)\s.*\s_(\w+)_\s+\(\d+ CPU\)\s*$`)
+	averageCPU  = prose.Pattern(`(?m)^avg-cpu: .*%steal +%idle\s*\n(?: *[\d.,]+%?){4} *([\d.,]+)%? +[\d.,]+%?\s*$`)
 )
 
 // ratesOfDevices names what is not read of iostat; watched is the way out.

@@ -3,33 +3,33 @@ package saved
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/headroom/headroom/internal/facts/collect"
 	"github.com/headroom/headroom/internal/facts/storage"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 var (
 	// diskNode is a word that names a disk, a partition or an NVMe controller: /dev/sda1, nvme0, /dev/ng0n1.
-	diskNode = regexp.MustCompile(`^(?:/dev/)?((?:sd|vd|xvd|hd)[a-z]+\d*|nvme\d+(?:n\d+(?:p\d+)?)?|ng\d+n\d+|mmcblk\d+(?:p\d+)?)$`)
+	diskNode = prose.Pattern(`^(?:/dev/)?((?:sd|vd|xvd|hd)[a-z]+\d*|nvme\d+(?:n\d+(?:p\d+)?)?|ng\d+n\d+|mmcblk\d+(?:p\d+)?)$`)
 	// controllerName is the name of an NVMe controller.
-	controllerName = regexp.MustCompile(`^nvme\d+$`)
+	controllerName = prose.Pattern(`^nvme\d+$`)
 )
 
 // diskOf returns the disk of a partition, and "" for other names.
 func diskOf(name string) string {
-	f := partitionName.FindStringSubmatch(name)
-	if f == nil || f[1] != "" && !lettered.MatchString(f[1]) {
+	f := partitionName().FindStringSubmatch(name)
+	if f == nil || f[1] != "" && !lettered().MatchString(f[1]) {
 		return ""
 	}
 	return f[1] + f[2]
 }
 
 // lettered fits disks that have letters: those named otherwise end in a number.
-var lettered = regexp.MustCompile(`^(?:sd|vd|xvd|hd|dasd)[a-z]+$`)
+var lettered = prose.Pattern(`^(?:sd|vd|xvd|hd|dasd)[a-z]+$`)
 
 // ofDisk is what a text says of a disk.
 type ofDisk struct {
@@ -41,10 +41,10 @@ type ofDisk struct {
 func (b block) typedDisk() string {
 	found := ""
 	for _, word := range b.command {
-		if physical.MatchString(word) {
+		if physical().MatchString(word) {
 			return ""
 		}
-		f := diskNode.FindStringSubmatch(strings.TrimRight(word, ";&"))
+		f := diskNode().FindStringSubmatch(strings.TrimRight(word, ";&"))
 		if f == nil {
 			continue
 		}
@@ -59,7 +59,7 @@ func (b block) typedDisk() string {
 
 // physical is how smartctl names a drive behind a RAID controller, which the kernel does not show: megaraid,5 and
 // sat+megaraid,5. Source: smartctl(8).
-var physical = regexp.MustCompile(`^(?:-d|--device=)?[\w+]+,\d`)
+var physical = prose.Pattern(`^(?:-d|--device=)?[\w+]+,\d`)
 
 // blockDevices makes the files of block devices that texts name.
 type blockDevices struct {
@@ -76,7 +76,7 @@ type blockDevices struct {
 // controller applies to its namespaces. Other texts may name them, so put is called once all texts were read. model is
 // what the text calls the disk.
 func (d *blockDevices) about(name, model string, put func(disk string)) {
-	if controllerName.MatchString(name) {
+	if controllerName().MatchString(name) {
 		d.later = append(d.later, ofDisk{name, model, put})
 		return
 	}
@@ -101,7 +101,7 @@ func (d *blockDevices) block(name, disk string) string {
 	switch {
 	case disk != "":
 		dir = d.block(disk, "") + "/" + name
-		if f := partitionName.FindStringSubmatch(name); f != nil {
+		if f := partitionName().FindStringSubmatch(name); f != nil {
 			d.files.file(dir+"/partition", f[3]+"\n")
 		}
 	case storage.VirtualKind(name) != "disk":
@@ -127,7 +127,7 @@ func (d *blockDevices) block(name, disk string) string {
 //	/sys/block/sda/queue/scheduler
 //	/sys/block/sda/sda1/start
 func (d *blockDevices) inDisk(file string) string {
-	f := diskFile.FindStringSubmatch(file)
+	f := diskFile().FindStringSubmatch(file)
 	if f == nil {
 		return file
 	}
@@ -138,7 +138,7 @@ func (d *blockDevices) inDisk(file string) string {
 	return dir + "/" + f[2]
 }
 
-var diskFile = regexp.MustCompile(`^/sys/(?:block|class/block)/([^/]+)/(.+)$`)
+var diskFile = prose.Pattern(`^/sys/(?:block|class/block)/([^/]+)/(.+)$`)
 
 // finish gives what was said of controllers to their namespaces, or to the controller where no text names any, and
 // lets the collectors see disks of unknown size.
@@ -192,12 +192,12 @@ func sameModel(a, b string) bool {
 	return strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
 }
 
-var sizeText = regexp.MustCompile(`^(\d+)(?:[.,](\d+))? ?(?:([KMGTPE])(?:iB)?|B)?$`)
+var sizeText = prose.Pattern(`^(\d+)(?:[.,](\d+))? ?(?:([KMGTPE])(?:iB)?|B)?$`)
 
 // bytesOf reads a size as util-linux and multipath-tools print it, in powers of 1024 and rounded: 953.9G, 953,9G, 512B.
 // exact says that it is not rounded.
 func bytesOf(text string) (n int64, exact bool) {
-	f := sizeText.FindStringSubmatch(text)
+	f := sizeText().FindStringSubmatch(text)
 	if f == nil {
 		return 0, false
 	}

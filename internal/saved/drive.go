@@ -1,12 +1,12 @@
 package saved
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/headroom/headroom/internal/facts/collect"
 	"github.com/headroom/headroom/internal/facts/storage"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // driveValue is something that tools say of a drive, by the names that they have for it: a file of the disk's folder,
@@ -94,17 +94,17 @@ func keyed(text string) map[string]string {
 }
 
 var (
-	grouped      = regexp.MustCompile(`^\d[\d,.' ]*`)
-	kelvinText   = regexp.MustCompile(`(\d+) ?K`)
-	celsiusText  = regexp.MustCompile(`^(-?\d+) ?[^\w\s]{0,3}C`)
-	linkText     = regexp.MustCompile(`(?:current: |^)(\d\.\d) Gb/s\)?$`)
-	physicalText = regexp.MustCompile(`(\d+) bytes physical`)
+	grouped      = prose.Pattern(`^\d[\d,.' ]*`)
+	kelvinText   = prose.Pattern(`(\d+) ?K`)
+	celsiusText  = prose.Pattern(`^(-?\d+) ?[^\w\s]{0,3}C`)
+	linkText     = prose.Pattern(`(?:current: |^)(\d\.\d) Gb/s\)?$`)
+	physicalText = prose.Pattern(`(\d+) bytes physical`)
 )
 
 // digits is a whole number at the beginning of a text, which has the separators of some language or none: "1,234",
 // "1.234", "1 234 bytes [1,23 KB]", "3%".
 func digits(text string) string {
-	text = strings.NewReplacer(",", "", ".", "", "'", "", " ", "").Replace(grouped.FindString(text))
+	text = strings.NewReplacer(",", "", ".", "", "'", "", " ", "").Replace(grouped().FindString(text))
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return strconv.FormatInt(n, 10)
 	}
@@ -122,7 +122,7 @@ func sectorsOf(text string) string {
 
 // physicalSize reads "512 bytes logical, 4096 bytes physical", "512 bytes logical/physical" and "4096 bytes".
 func physicalSize(text string) string {
-	if f := physicalText.FindStringSubmatch(text); f != nil {
+	if f := physicalText().FindStringSubmatch(text); f != nil {
 		return f[1]
 	}
 	return digits(text)
@@ -157,7 +157,7 @@ func cache(text string) string {
 
 // currentLink reads "SATA 3.2, 6.0 Gb/s (current: 3.0 Gb/s)" and, of JSON, "3.0 Gb/s".
 func currentLink(text string) string {
-	if f := linkText.FindStringSubmatch(text); f != nil {
+	if f := linkText().FindStringSubmatch(text); f != nil {
 		return f[1] + " Gbps"
 	}
 	return ""
@@ -176,9 +176,9 @@ func protocol(text string) string {
 // "38 Celsius", of JSON 311. Tools take 273 off, the kernel 273.15. A drive that has none says 0.
 func degrees(text string) string {
 	kelvin := text
-	if f := kelvinText.FindStringSubmatch(text); f != nil {
+	if f := kelvinText().FindStringSubmatch(text); f != nil {
 		kelvin = f[1]
-	} else if f := celsiusText.FindStringSubmatch(text); f != nil {
+	} else if f := celsiusText().FindStringSubmatch(text); f != nil {
 		return celsius(f[1])
 	}
 	n, err := strconv.Atoi(kelvin)

@@ -3,12 +3,12 @@ package saved
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/headroom/headroom/internal/facts/collect"
 	"github.com/headroom/headroom/internal/load/pasted"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // maxGuests bounds the machines of one text.
@@ -36,15 +36,15 @@ func (m *Machine) guest(argv []string) bool {
 //
 //	/usr/bin/kvm -id 100 -name db1,debug-threads=on -device lsi,id=scsihw0,bus=pci.0,addr=0x5
 func readQEMU(m *Machine, text string) bool {
-	if at := program.FindStringIndex(text); at != nil {
+	if at := program().FindStringIndex(text); at != nil {
 		text = text[at[0]:] // what ps prints stands before it
 	}
 	return m.guest(pasted.Words(strings.ReplaceAll(text, "\\\n", " ")))
 }
 
-var program = regexp.MustCompile(`(?:/\S*/)?\b(?:kvm|qemu-kvm|qemu-system-\w+) `)
+var program = prose.Pattern(`(?:/\S*/)?\b(?:kvm|qemu-kvm|qemu-system-\w+) `)
 
-var qmLine = regexp.MustCompile(`^([a-z]+)(\d*): (.*)$`)
+var qmLine = prose.Pattern(`^([a-z]+)(\d*): (.*)$`)
 
 func qmDrives() []string { return []string{"scsi", "virtio", "sata", "ide"} }
 
@@ -72,7 +72,7 @@ func qmConfigs(text string) (all [][][]string) {
 		if strings.HasPrefix(line, "[") {
 			snapshot, keys = true, map[string]bool{}
 		}
-		setting := qmLine.FindStringSubmatch(line)
+		setting := qmLine().FindStringSubmatch(line)
 		if setting == nil {
 			continue
 		}

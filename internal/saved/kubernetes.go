@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/headroom/headroom/internal/host/kube/claim"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // resource is an object of the API of Kubernetes.
@@ -40,7 +40,7 @@ func (r resource) object() claim.Object {
 }
 
 // objectLine fits the lines of YAML and of JSON: what does not follows the objects in the text.
-var objectLine = regexp.MustCompile(`^(?:\s|- |-$|---|[\w.]+:(?: |$)|[{}\[\]]|#|$)`)
+var objectLine = prose.Pattern(`^(?:\s|- |-$|---|[\w.]+:(?: |$)|[{}\[\]]|#|$)`)
 
 // maxResources bounds the objects of one text.
 const maxResources = 10_000
@@ -48,7 +48,7 @@ const maxResources = 10_000
 // resources returns the objects in a text, including the items of lists. JSON is YAML.
 func resources(text string) []resource {
 	lines := strings.Split(text, "\n")
-	if i := slices.IndexFunc(lines, func(l string) bool { return !objectLine.MatchString(l) }); i >= 0 {
+	if i := slices.IndexFunc(lines, func(l string) bool { return !objectLine().MatchString(l) }); i >= 0 {
 		lines = lines[:i]
 	}
 	var all []resource

@@ -2,13 +2,13 @@ package saved
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/headroom/headroom/internal/facts/collect"
 	"github.com/headroom/headroom/internal/facts/storage"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // lsblkRow is a device in the output of lsblk, with the row that it stands below.
@@ -22,8 +22,8 @@ type lsblkRow struct {
 }
 
 var (
-	lsblkPair  = regexp.MustCompile(`([A-Z][A-Z:%_-]*)="((?:[^"\\]|\\.)*)"`)
-	kernelName = regexp.MustCompile(`^(?:(?:sd|vd|xvd|hd|dasd)[a-z]+\d*|nvme\d+n\d+(?:p\d+)?|mmcblk\d+(?:p\d+)?|md\d+|md_\w+|` +
+	lsblkPair  = prose.Pattern(`([A-Z][A-Z:%_-]*)="((?:[^"\\]|\\.)*)"`)
+	kernelName = prose.Pattern(`^(?:(?:sd|vd|xvd|hd|dasd)[a-z]+\d*|nvme\d+n\d+(?:p\d+)?|mmcblk\d+(?:p\d+)?|md\d+|md_\w+|` +
 		`(?:dm-|nbd|rbd|drbd|bcache|zd|loop|z?ram|sr)\d+(?:p\d+)?)$`)
 )
 
@@ -45,7 +45,7 @@ func readLSBLK(m *Machine, text string) bool {
 		if strings.TrimSpace(line) == "" && len(rows) > 0 || len(rows) > maxRows {
 			break // what follows is no part of the table
 		}
-		if cells := lsblkPair.FindAllStringSubmatch(line, -1); cells != nil {
+		if cells := lsblkPair().FindAllStringSubmatch(line, -1); cells != nil {
 			row := &lsblkRow{cells: map[string]string{}}
 			for _, c := range cells {
 				key := strings.Replace(strings.ReplaceAll(c[1], "_", "-"), "MAJ-MIN", "MAJ:MIN", 1)
@@ -134,7 +134,8 @@ func (r *lsblkRow) findKernel() string {
 		case name == "" || strings.Contains(name, ".."):
 		case strings.HasPrefix(mapped, "dm-"):
 			return strings.TrimSuffix(mapped, ")")
-		case column == "KNAME", kernelName.MatchString(name), r.cells["TYPE"] == "disk" && plainName.MatchString(name):
+		case column == "KNAME", kernelName().MatchString(name),
+			r.cells["TYPE"] == "disk" && plainName().MatchString(name):
 			return name
 		}
 	}
@@ -156,7 +157,7 @@ func (r *lsblkRow) findKernel() string {
 	return ""
 }
 
-var plainName = regexp.MustCompile(`^[a-zA-Z][\w!]*$`)
+var plainName = prose.Pattern(`^[a-zA-Z][\w!]*$`)
 
 // devices makes the files of the devices that lsblk lists, and reports whether it lists any with more than its name.
 // whole says that the list has all of the tree.
@@ -217,7 +218,7 @@ func (d *blockDevices) deviceOf(row *lsblkRow, name, dir string, isPart bool) {
 	if start := row.cells["START"]; start != "" && isPart {
 		d.files.file(dir+"/start", start+"\n")
 	}
-	if number := strings.TrimSpace(row.cells["MAJ:MIN"]); numberText.MatchString(number) {
+	if number := strings.TrimSpace(row.cells["MAJ:MIN"]); numberText().MatchString(number) {
 		d.files.file(dir+"/dev", number+"\n")
 		d.files.link("/sys/dev/block/"+number, dir)
 	}
@@ -244,7 +245,7 @@ func (d *blockDevices) deviceOf(row *lsblkRow, name, dir string, isPart bool) {
 	}
 }
 
-var numberText = regexp.MustCompile(`^\d{1,4}:\d{1,7}$`)
+var numberText = prose.Pattern(`^\d{1,4}:\d{1,7}$`)
 
 // layers makes the folders of what a device lies on. With "-s" a device stands above those that it is made of.
 func (d *blockDevices) layers(rows []*lsblkRow) {
@@ -284,5 +285,5 @@ func (d *blockDevices) layers(rows []*lsblkRow) {
 
 // wholeTree reports whether lsblk listed all devices: not those that were named, nor lines that were filtered.
 func (b block) wholeTree() bool {
-	return !b.filtered && !slices.ContainsFunc(b.command, diskNode.MatchString)
+	return !b.filtered && !slices.ContainsFunc(b.command, diskNode().MatchString)
 }

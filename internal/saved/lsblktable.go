@@ -2,9 +2,10 @@ package saved
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // lsblkColumns are the columns of lsblk: those that are files of a device, and "" for others. "right" stands before
@@ -47,11 +48,11 @@ type lsblkColumn struct {
 	start, end int
 }
 
-var word = regexp.MustCompile(`\S+`)
+var word = prose.Pattern(`\S+`)
 
 // headings are the columns that a line names; none where it is no line of headings of lsblk.
 func headings(line string, known map[string]string) (all []lsblkColumn) {
-	for _, at := range word.FindAllStringIndex(line, -1) {
+	for _, at := range word().FindAllStringIndex(line, -1) {
 		kind, ok := known[line[at[0]:at[1]]]
 		if !ok {
 			return nil
@@ -120,9 +121,9 @@ func rowOf(columns []lsblkColumn, line string) *lsblkRow {
 func typedColumns(command []string) []string {
 	usual := []string{"NAME", "MAJ:MIN", "RM", "SIZE", "RO", "TYPE", "MOUNTPOINTS"}
 	for i, word := range command {
-		f := outputOption.FindStringSubmatch(word)
+		f := outputOption().FindStringSubmatch(word)
 		switch {
-		case f == nil && otherColumns.MatchString(word):
+		case f == nil && otherColumns().MatchString(word):
 			return nil
 		case f == nil:
 			continue
@@ -139,8 +140,8 @@ func typedColumns(command []string) []string {
 }
 
 var (
-	outputOption = regexp.MustCompile(`^(?:--output=?|-[a-z]*?o)([+A-Z].*)?$`)
-	otherColumns = regexp.MustCompile(`^-[a-zA-Z]*[ftSDmzOP]|^--(?:fs|topology|scsi|discard|perms|zoned|output-all|pairs)$`)
+	outputOption = prose.Pattern(`^(?:--output=?|-[a-z]*?o)([+A-Z].*)?$`)
+	otherColumns = prose.Pattern(`^-[a-zA-Z]*[ftSDmzOP]|^--(?:fs|topology|scsi|discard|perms|zoned|output-all|pairs)$`)
 )
 
 // bareRow reads a line without headings by the columns that were typed. A line fits if it has a word for each, but for

@@ -7,7 +7,6 @@ import (
 	"context"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/host/kube/claim"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // Machine is what is known of a machine from its files and from what commands printed there.
@@ -197,8 +197,8 @@ func (m *Machine) holds(f lab.Fact) bool {
 func says(f lab.Fact, values ...string) bool { return slices.Contains(values, f.Value) }
 
 var (
-	systemFolder = regexp.MustCompile(`^/(usr/|)s?bin/`)
-	noName       = regexp.MustCompile(`[^\w./-]+`)
+	systemFolder = prose.Pattern(`^/(usr/|)s?bin/`)
+	noName       = prose.Pattern(`[^\w./-]+`)
 )
 
 // mangled is the name of the file in which sos keeps what a command printed. Source: sos,
@@ -208,7 +208,7 @@ var (
 //	/usr/sbin/dumpe2fs -h /dev/vda        dumpe2fs_-h_.dev.vda
 //	lspci -nnvv                           lspci_-nnvv
 func mangled(command string) string {
-	name := noName.ReplaceAllString(systemFolder.ReplaceAllString(command, ""), "_")
+	name := noName().ReplaceAllString(systemFolder().ReplaceAllString(command, ""), "_")
 	return strings.Trim(strings.ReplaceAll(name, "/", "."), " ._-")
 }
 

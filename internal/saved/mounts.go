@@ -3,16 +3,16 @@ package saved
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 var (
-	mountLine = regexp.MustCompile(`(?m)^(.+?) +on +(/.*?) +type +(\S+) +\(([^)]*)\)`)
-	nfsLine   = regexp.MustCompile(`(?m)^(/.*) from (\S+:/\S*)\s*\n\s*Flags:\s*(\S+)`)
+	mountLine = prose.Pattern(`(?m)^(.+?) +on +(/.*?) +type +(\S+) +\(([^)]*)\)`)
+	nfsLine   = prose.Pattern(`(?m)^(/.*) from (\S+:/\S*)\s*\n\s*Flags:\s*(\S+)`)
 )
 
 // readMount reads what mount prints. Source: util-linux, sys-utils/mount.c (print_all).
@@ -20,7 +20,7 @@ var (
 //	/dev/sda1 on / type ext4 (rw,relatime,errors=remount-ro)
 //	10.0.0.1:/export on /mnt/my share type nfs4 (rw,relatime,vers=4.2,rsize=1048576,addr=10.0.0.1)
 func readMount(m *Machine, text string) bool {
-	for _, f := range mountLine.FindAllStringSubmatch(text, -1) {
+	for _, f := range mountLine().FindAllStringSubmatch(text, -1) {
 		m.mounts.add(f[1], f[2], f[3], f[4])
 	}
 	return m.mounts.made != nil
@@ -44,7 +44,7 @@ func readMounts(m *Machine, text string) bool {
 //	/mnt/nfs from 10.0.0.1:/export
 //	 Flags:	rw,relatime,vers=3,rsize=32768,wsize=32768,namlen=255,hard,proto=tcp,timeo=600
 func readNFS(m *Machine, text string) bool {
-	for _, f := range nfsLine.FindAllStringSubmatch(text, -1) {
+	for _, f := range nfsLine().FindAllStringSubmatch(text, -1) {
 		kind := "nfs"
 		if strings.Contains(f[3], "vers=4") {
 			kind = "nfs4"

@@ -2,19 +2,19 @@ package saved
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 var (
-	mapHead   = regexp.MustCompile(`^(?:\w+: )?(\S+) (?:\(\S+\) )?(dm-\d+) `)
-	mapSize   = regexp.MustCompile(`^\[?size=([\d.,]+[KMGTP])\b`)
-	pathGroup = regexp.MustCompile(`- policy='([\w-]+)[^']*' prio=\S+ status=(\w+)`)
-	pathLine  = regexp.MustCompile("[|`]-+ \\S+ +(\\w+) +\\d+:\\d+ +(active|failed|undef) ")
+	mapHead   = prose.Pattern(`^(?:\w+: )?(\S+) (?:\(\S+\) )?(dm-\d+) `)
+	mapSize   = prose.Pattern(`^\[?size=([\d.,]+[KMGTP])\b`)
+	pathGroup = prose.Pattern(`- policy='([\w-]+)[^']*' prio=\S+ status=(\w+)`)
+	pathLine  = prose.Pattern("[|`]-+ \\S+ +(\\w+) +\\d+:\\d+ +(active|failed|undef) ")
 )
 
 // readMultipath reads "multipath -ll". The paths that carry I/O are those in the active group that device mapper calls
@@ -27,16 +27,16 @@ var (
 func readMultipath(m *Machine, text string) bool {
 	read := false
 	for _, part := range splitMaps(text) {
-		head := mapHead.FindStringSubmatch(part[0])
+		head := mapHead().FindStringSubmatch(part[0])
 		device := head[2]
 		dir := m.disks.block(device, "")
 		var members, policies []string
 		groups, working, inUse, used := 0, 0, false, false
 		for _, line := range part[1:] {
-			if f := mapSize.FindStringSubmatch(line); f != nil {
+			if f := mapSize().FindStringSubmatch(line); f != nil {
 				m.disks.size(device, f[1])
 			}
-			if f := pathGroup.FindStringSubmatch(line); f != nil {
+			if f := pathGroup().FindStringSubmatch(line); f != nil {
 				groups++
 				inUse = f[2] == "active"
 				used = used || inUse
@@ -44,7 +44,7 @@ func readMultipath(m *Machine, text string) bool {
 					policies = append(policies, f[1])
 				}
 			}
-			if f := pathLine.FindStringSubmatch(line); f != nil {
+			if f := pathLine().FindStringSubmatch(line); f != nil {
 				members = append(members, f[1])
 				if inUse && f[2] == "active" {
 					working++
@@ -76,7 +76,7 @@ func readMultipath(m *Machine, text string) bool {
 // splitMaps are the lines of each map.
 func splitMaps(text string) (maps [][]string) {
 	for line := range strings.Lines(text) {
-		if mapHead.MatchString(line) {
+		if mapHead().MatchString(line) {
 			maps = append(maps, nil)
 		}
 		if len(maps) > 0 {

@@ -4,22 +4,22 @@ import (
 	"encoding/json"
 	"maps"
 	"math/bits"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/headroom/headroom/internal/facts/storage"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 var (
-	listedSpace = regexp.MustCompile(`(?m)^(?:/dev/)?(nvme\d+n\d+)\s+(?:/dev/ng\S+\s+)?(?:\S+\s+(\S.*?)\s+)?(?:0x[0-9a-f]+|\d+|-1)\s+` +
+	listedSpace = prose.Pattern(`(?m)^(?:/dev/)?(nvme\d+n\d+)\s+(?:/dev/ng\S+\s+)?(?:\S+\s+(\S.*?)\s+)?(?:0x[0-9a-f]+|\d+|-1)\s+` +
 		`[\d.,]+\s+[kMGTPE]?B\s*/\s*[\d.,]+\s+[kMGTPE]?B\s+(?:\([^)]*\)\s+)?(\d+)\s+(K?)i?B\s+\+\s+(\d+)\s+B(?:\s+(\S+))?\s*$`)
-	listedController = regexp.MustCompile(`(?m)^(?:[ |+\x60\\-]*- )?(nvme\d+)\s(?:.*\s)?(pcie|tcp|rdma|fc|loop)\s`)
-	smartHead        = regexp.MustCompile(`(?m)^Smart Log for NVME device: ?(\S+) namespace-id:`)
-	cachePresent     = regexp.MustCompile(`(?m)\sVolatile Write Cache (Not )?Present`)
-	lastFormat       = regexp.MustCompile(`(?m)^\s*nlbaf\s*: (\d+)`)
-	formatLine       = regexp.MustCompile(`(?m)^\s*(?:lbaf\s+(\d+) : ms:(\d+)\s+lbads:(\d+)\s+rp:(?:0x)?(\d)|` +
+	listedController = prose.Pattern(`(?m)^(?:[ |+\x60\\-]*- )?(nvme\d+)\s(?:.*\s)?(pcie|tcp|rdma|fc|loop)\s`)
+	smartHead        = prose.Pattern(`(?m)^Smart Log for NVME device: ?(\S+) namespace-id:`)
+	cachePresent     = prose.Pattern(`(?m)\sVolatile Write Cache (Not )?Present`)
+	lastFormat       = prose.Pattern(`(?m)^\s*nlbaf\s*: (\d+)`)
+	formatLine       = prose.Pattern(`(?m)^\s*(?:lbaf\s+(\d+) : ms:(\d+)\s+lbads:(\d+)\s+rp:(?:0x)?(\d)|` +
 		`LBA Format\s+(\d+) : Metadata Size: (\d+)\s+bytes - Data Size: (\d+)\s+bytes - Relative Performance: (?:0x)?(\d) \w+)` +
 		`\s*(\(in use\))?`)
 )
@@ -33,7 +33,7 @@ var (
 //	nvme0  6  S59BNX0R102938  SAMSUNG MZQL21T9HCJR-00A07  GDC5602Q  pcie  0000:41:00.0  nvme-subsys0  nvme0n1
 func readNVMeList(m *Machine, text string) bool {
 	read := false
-	for _, f := range listedSpace.FindAllStringSubmatch(text, -1) {
+	for _, f := range listedSpace().FindAllStringSubmatch(text, -1) {
 		read = true
 		m.disks.block(f[1], "")
 		if f[2] != "" { // the list of "-v" has the controllers at the end
@@ -41,7 +41,7 @@ func readNVMeList(m *Machine, text string) bool {
 		}
 		m.disks.formatInUse(f[1], f[3], f[4] == "K", f[5])
 	}
-	for _, f := range listedController.FindAllStringSubmatch(text, -1) {
+	for _, f := range listedController().FindAllStringSubmatch(text, -1) {
 		read = true
 		m.disks.transport(f[1], f[2])
 	}
@@ -67,7 +67,7 @@ func (d *blockDevices) formatInUse(disk, size string, kibi bool, metadata string
 //	vwc       : 0x7
 func readController(m *Machine, text string) bool {
 	said := keyed(text)
-	if f := cachePresent.FindStringSubmatch(text); f != nil && said["vwc"] == "" {
+	if f := cachePresent().FindStringSubmatch(text); f != nil && said["vwc"] == "" {
 		said["vwc"] = map[bool]string{true: "1", false: "0"}[f[1] == ""]
 	}
 	return m.disks.controller(m.now.typedDisk(), "nvme id-ctrl", said)
@@ -94,8 +94,8 @@ func (d *blockDevices) controller(name, source string, said map[string]string) b
 //	percentage_used                         : 3%
 func readHealth(m *Machine, text string) bool {
 	name := m.now.typedDisk()
-	if f := smartHead.FindStringSubmatch(text); f != nil {
-		of := diskNode.FindStringSubmatch(f[1])
+	if f := smartHead().FindStringSubmatch(text); f != nil {
+		of := diskNode().FindStringSubmatch(f[1])
 		if of == nil {
 			return false
 		}
@@ -112,7 +112,7 @@ func readHealth(m *Machine, text string) bool {
 //	LBA Format  1 : Metadata Size: 0   bytes - Data Size: 4096 bytes - Relative Performance: 0 Best
 func readNamespace(m *Machine, text string) bool {
 	var all formats
-	for _, f := range formatLine.FindAllStringSubmatch(text, -1) {
+	for _, f := range formatLine().FindAllStringSubmatch(text, -1) {
 		if f[1] != "" {
 			all.add(f[1], f[2], f[3], f[4], f[9] != "")
 			continue
@@ -120,7 +120,7 @@ func readNamespace(m *Machine, text string) bool {
 		n, _ := strconv.ParseUint(f[7], 10, 32)
 		all.add(f[5], f[6], strconv.Itoa(bits.Len64(n)-1), f[8], f[9] != "")
 	}
-	if f := lastFormat.FindStringSubmatch(text); f != nil {
+	if f := lastFormat().FindStringSubmatch(text); f != nil {
 		all.last = f[1]
 	}
 	return m.disks.formats(m.now.typedDisk(), "nvme id-ns", all, m.now.filtered)
@@ -190,10 +190,10 @@ func readNVMeJSON(m *Machine, doc any) bool {
 		if name == "" {
 			name = said["NameSpace"]
 		}
-		if name == "" || !diskNode.MatchString(name) {
+		if name == "" || !diskNode().MatchString(name) {
 			name = said["Controller"]
 		}
-		if of := diskNode.FindStringSubmatch(name); of != nil {
+		if of := diskNode().FindStringSubmatch(name); of != nil {
 			name, read = of[1], true
 			m.disks.drive(name, "nvme list", map[string]string{"mn": said["ModelNumber"], "fr": said["Firmware"],
 				"user_capacity.bytes": said["PhysicalSize"], "logical_block_size": said["SectorSize"]})

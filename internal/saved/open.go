@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -124,15 +123,15 @@ const (
 	maxFolders = 4096
 )
 
-var reportFile = regexp.MustCompile(
+var reportFile = prose.Pattern(
 	`^(dmesg|lscpu|lspci|sysctl|mount|numactl|nfsstat|uname|proc_cmdline|cmdline|cpuinfo|meminfo|ethtool|lsblk|` +
 		`nvme|smartctl|multipath|basic-environment|sysstats|sysinfo)(\W|_|$)`)
 
 // sections are the texts of supportconfig and of crm report that have outputs and files that facts are read from. Those
 // that must-gather has of ethtool are about the pod that ran it.
 var (
-	sections = regexp.MustCompile(`^(boot|env|fs-diskio|fs-softraid|hardware|memory|network|nfs|proc|gfs2|ocfs2)\.txt$`)
-	ofPod    = regexp.MustCompile(`^ethtool_(features|channels)$`)
+	sections = prose.Pattern(`^(boot|env|fs-diskio|fs-softraid|hardware|memory|network|nfs|proc|gfs2|ocfs2)\.txt$`)
+	ofPod    = prose.Pattern(`^ethtool_(features|channels)$`)
 )
 
 // roots are the folders that hold a machine's files, the closest to the top: those with proc, sys or sos_commands
@@ -160,13 +159,13 @@ func roots(t collect.Tree) []string {
 				continue
 			}
 			if slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-				return e.Type().IsRegular() && reportFile.MatchString(e.Name())
+				return e.Type().IsRegular() && reportFile().MatchString(e.Name())
 			}) {
 				texts = append(texts, dir)
 				continue
 			}
 			for _, e := range entries {
-				if below := path.Join(dir, e.Name()); e.IsDir() && !needless.MatchString(below+"/") {
+				if below := path.Join(dir, e.Name()); e.IsDir() && !needless().MatchString(below+"/") {
 					next = append(next, below)
 				}
 			}
@@ -218,7 +217,7 @@ func (m *Machine) readReport() {
 			if base == snapshotFile {
 				continue
 			}
-			if !reportFile.MatchString(base) && !sections.MatchString(base) || ofPod.MatchString(base) ||
+			if !reportFile().MatchString(base) && !sections().MatchString(base) || ofPod().MatchString(base) ||
 				adapters && strings.HasPrefix(base, "ethtool") {
 				other++
 				continue

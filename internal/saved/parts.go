@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // part is a kind of text that people have of a machine.
@@ -35,7 +36,7 @@ func asFile(name string) func(*Machine, string) bool {
 const lspci = "lspci -vv"
 
 // never fits no line: a text is known by its typed command alone.
-var never = regexp.MustCompile(`$.`)
+var never = prose.Pattern(`$.`)
 
 // parts are all kinds, those first whose lines others' expressions would fit, too.
 func parts() []part {
@@ -60,7 +61,7 @@ func parts() []part {
 			begins: is(`^(?:Features|Ring parameters|Channel parameters|Coalesce parameters|Pause parameters) for \S+:$`)},
 		{name: "lsblk", typed: "lsblk", each: true, read: readLSBLK, begins: is(lsblkHead())},
 		{name: "lsblk -P", typed: "lsblk", read: readLSBLK, begins: is(`^[A-Z][A-Z:%_-]+="[^"]*" +[A-Z][A-Z:%_-]+="`)},
-		{name: "uname -r", typed: "uname -r", begins: never, read: func(m *Machine, text string) bool {
+		{name: "uname -r", typed: "uname -r", begins: never(), read: func(m *Machine, text string) bool {
 			release, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 			return release != "" && asFile(collect.ReleasePath)(m, release)
 		}},
@@ -183,7 +184,7 @@ func readTuned(m *Machine, text string) bool {
 //
 //	Linux db1 6.12.9-amd64 #1 SMP PREEMPT_DYNAMIC Debian 6.12.9-1 (2025-01-10) x86_64 GNU/Linux
 func readUname(m *Machine, text string) bool {
-	f := unameLine.FindStringSubmatch(text)
+	f := unameLine().FindStringSubmatch(text)
 	if f == nil {
 		return false
 	}
@@ -193,7 +194,7 @@ func readUname(m *Machine, text string) bool {
 	return true
 }
 
-var unameLine = regexp.MustCompile(`^Linux \S+ (\d\S+) (#\d+.*?) (x86_64|aarch64|arm64|armv7l|ppc64le|s390x|riscv64|i686)(?: |$|\n)`)
+var unameLine = prose.Pattern(`^Linux \S+ (\d\S+) (#\d+.*?) (x86_64|aarch64|arm64|armv7l|ppc64le|s390x|riscv64|i686)(?: |$|\n)`)
 
 // readKernelLog reads what the kernel says at boot of its version, its arguments and its clock.
 //

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/headroom/headroom/internal/facts/collect"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/load/pasted"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // Paste reads what a person has copied from a terminal: the output of one command or of several, with prompts between
@@ -144,15 +144,15 @@ const maxPaste = 400_000
 
 var (
 	// prompt is what stands in front of a command that was typed: "$ ", "root@db1:~# ", "[root@db1 ~]# ", "+ ".
-	prompt = regexp.MustCompile(`^(?:\S*@\S*[$#]|\[[^\[\]]*@[^\[\]]*\][$#]|(?:ba)?sh-[\d.]+[$#]|[$#+>%])\s+(?:sudo\s+)?(\S.*)$`)
+	prompt = prose.Pattern(`^(?:\S*@\S*[$#]|\[[^\[\]]*@[^\[\]]*\][$#]|(?:ba)?sh-[\d.]+[$#]|[$#+>%])\s+(?:sudo\s+)?(\S.*)$`)
 	// header is how head and tail name files.
-	header = regexp.MustCompile(`^==> (/?\S+|standard input) <==$`)
+	header = prose.Pattern(`^==> (/?\S+|standard input) <==$`)
 	// found is a line of "grep . FILES", or how people list files: a path of /proc or /sys, and what stands in it.
 	//
 	//	/sys/block/sda/queue/rotational:1
 	//	/sys/class/net/eth0/speed = 100000
 	//	/sys/class/net/eth0/mtu: 9000
-	found = regexp.MustCompile(`^(/(?:proc|sys)(?:/(?:[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]|pci[0-9a-f]{4,}:[0-9a-f]{2}|` +
+	found = prose.Pattern(`^(/(?:proc|sys)(?:/(?:[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]|pci[0-9a-f]{4,}:[0-9a-f]{2}|` +
 		`\d+:\d+:\d+:\d+|[^\s/:]+))+)(?::| = )(.*)$`)
 )
 
@@ -160,7 +160,7 @@ var (
 //
 //	lrwxrwxrwx 1 root root 0 Nov  3 10:00 /sys/class/net/eth0 -> ../../devices/pci0000:00/0000:00:03.0/net/eth0
 //	/sys/block/sda -> ../devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda
-var linked = regexp.MustCompile(`^(?:l[r-][w-][x-]\S*\s.*\s)?(/sys/\S+) -> (\S+)$`)
+var linked = prose.Pattern(`^(?:l[r-][w-][x-]\S*\s.*\s)?(/sys/\S+) -> (\S+)$`)
 
 // Sections of supportconfig begin with two lines, sections of crm report with one, which has the command. Sources:
 // supportutils, bin/supportconfig.rc (_log_cmd, conf_files); crmsh, crmsh/report/collect.py (collect_sys_stats).
@@ -169,8 +169,8 @@ var linked = regexp.MustCompile(`^(?:l[r-][w-][x-]\S*\s.*\s)?(/sys/\S+) -> (\S+)
 //	# /usr/bin/lscpu
 //	##### Run "cat /proc/cpuinfo" #####
 var (
-	sectionHead = regexp.MustCompile(`^#==\[ .* \]=+#?$`)
-	sectionRun  = regexp.MustCompile(`^##### [Rr]un "(.*)"(?: #####| on \S+)$`)
+	sectionHead = prose.Pattern(`^#==\[ .* \]=+#?$`)
+	sectionRun  = prose.Pattern(`^##### [Rr]un "(.*)"(?: #####| on \S+)$`)
 )
 
 // sectionBlock begins a section of a report. Of files it has many that are no machine's state, such as those of /etc.
@@ -201,11 +201,11 @@ func split(text string, command []string, all []part) []block {
 	for _, line := range lines {
 		line = strings.TrimRight(line, "\r")
 		now := &blocks[len(blocks)-1]
-		switch run := sectionRun.FindStringSubmatch(line); {
+		switch run := sectionRun().FindStringSubmatch(line); {
 		case run != nil:
 			blocks = append(blocks, sectionBlock(run[1]))
 			continue
-		case sectionHead.MatchString(line):
+		case sectionHead().MatchString(line):
 			blocks = append(blocks, block{other: true, lines: []string{line}})
 			continue
 		case now.other && len(now.lines) == 1 && strings.HasPrefix(line, "# "):
@@ -215,11 +215,11 @@ func split(text string, command []string, all []part) []block {
 			now.lines = nil
 			continue
 		}
-		if h := header.FindStringSubmatch(line); h != nil {
+		if h := header().FindStringSubmatch(line); h != nil {
 			blocks = append(blocks, fileBlock(h[1]))
 			continue
 		}
-		if p := prompt.FindStringSubmatch(line); p != nil {
+		if p := prompt().FindStringSubmatch(line); p != nil {
 			// No words are left of blanks that \S matches, such as a vertical tab.
 			words := strings.Fields(p[1])
 			if len(words) > 0 &&
@@ -230,7 +230,7 @@ func split(text string, command []string, all []part) []block {
 				continue
 			}
 		}
-		if l := linked.FindStringSubmatch(line); l != nil {
+		if l := linked().FindStringSubmatch(line); l != nil {
 			to := l[2]
 			if !path.IsAbs(to) {
 				to = path.Join(path.Dir(l[1]), to)
@@ -238,7 +238,7 @@ func split(text string, command []string, all []part) []block {
 			blocks = append(blocks, block{file: l[1], to: to}, block{})
 			continue
 		}
-		if f := found.FindStringSubmatch(line); f != nil {
+		if f := found().FindStringSubmatch(line); f != nil {
 			if n := len(blocks); n > 1 && blocks[n-2].file == f[1] && len(now.lines) == 0 {
 				blocks[n-2].lines = append(blocks[n-2].lines, f[2])
 				continue

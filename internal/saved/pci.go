@@ -1,23 +1,23 @@
 package saved
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/headroom/headroom/internal/facts/catalogue"
 	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 var (
-	pciHead   = regexp.MustCompile(`^((?:[0-9a-f]{4,}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) ([^\[:]*?)(?: ?\[?([0-9a-f]{4})\]?)?: (.*)$`)
-	pciID     = regexp.MustCompile(`(?:\[|^)([0-9a-f]{4}):([0-9a-f]{4})(?:\]|$| \()`)
-	pciLink   = regexp.MustCompile(`^\s+Lnk(Cap|Sta):\s.*?Speed ([\d.]+)GT/s(?: \(\w+\))?, Width x(\d+)`)
-	pciBus    = regexp.MustCompile(`^\s+Bus: primary=[0-9a-f]{2}, secondary=([0-9a-f]{2})`)
-	pciNode   = regexp.MustCompile(`^\s+NUMA node: (\d+)`)
-	pciDriver = regexp.MustCompile(`^\s+Kernel driver in use: (\S+)`)
-	pciAspm   = regexp.MustCompile(`^\s+LnkCtl:\s+ASPM (.*?)(?: Enabled)?[;,]`)
-	pciMost   = regexp.MustCompile(`^\s+DevCap:\s+MaxPayload (\d+) bytes`)
-	pciNow    = regexp.MustCompile(`^\s+MaxPayload (\d+) bytes, MaxReadReq (\d+) bytes`)
+	pciHead   = prose.Pattern(`^((?:[0-9a-f]{4,}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) ([^\[:]*?)(?: ?\[?([0-9a-f]{4})\]?)?: (.*)$`)
+	pciID     = prose.Pattern(`(?:\[|^)([0-9a-f]{4}):([0-9a-f]{4})(?:\]|$| \()`)
+	pciLink   = prose.Pattern(`^\s+Lnk(Cap|Sta):\s.*?Speed ([\d.]+)GT/s(?: \(\w+\))?, Width x(\d+)`)
+	pciBus    = prose.Pattern(`^\s+Bus: primary=[0-9a-f]{2}, secondary=([0-9a-f]{2})`)
+	pciNode   = prose.Pattern(`^\s+NUMA node: (\d+)`)
+	pciDriver = prose.Pattern(`^\s+Kernel driver in use: (\S+)`)
+	pciAspm   = prose.Pattern(`^\s+LnkCtl:\s+ASPM (.*?)(?: Enabled)?[;,]`)
+	pciMost   = prose.Pattern(`^\s+DevCap:\s+MaxPayload (\d+) bytes`)
+	pciNow    = prose.Pattern(`^\s+MaxPayload (\d+) bytes, MaxReadReq (\d+) bytes`)
 )
 
 // someFunctions is why the buses of a machine can't be counted.
@@ -49,7 +49,7 @@ func readPCI(m *Machine, text string) bool {
 	classes := pciClasses()
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
-		if h := pciHead.FindStringSubmatch(line); h != nil {
+		if h := pciHead().FindStringSubmatch(line); h != nil {
 			f := pciText{address: h[1], class: h[3], head: h[4]}
 			if strings.Count(f.address, ":") == 1 {
 				f.address = "0000:" + f.address
@@ -66,7 +66,7 @@ func readPCI(m *Machine, text string) bool {
 			continue
 		}
 		f := &all[len(all)-1]
-		if b := pciBus.FindStringSubmatch(line); b != nil {
+		if b := pciBus().FindStringSubmatch(line); b != nil {
 			above[f.address[:strings.IndexByte(f.address, ':')]+":"+b[1]] = f.address
 		}
 		f.body += line + "\n"
@@ -99,7 +99,7 @@ func (p pciFunctions) put(f pciText) bool {
 		dir = p.folderOf(f)
 		p.files.link(devices+f.address, dir)
 		p.files.file(dir+"/class", "0x"+f.class+"00\n")
-		if id := pciID.FindAllStringSubmatch(f.head, -1); id != nil {
+		if id := pciID().FindAllStringSubmatch(f.head, -1); id != nil {
 			p.files.file(dir+"/vendor", "0x"+id[len(id)-1][1]+"\n")
 			p.files.file(dir+"/device", "0x"+id[len(id)-1][2]+"\n")
 		}
@@ -107,7 +107,7 @@ func (p pciFunctions) put(f pciText) bool {
 	read := false
 	for line := range strings.Lines(f.body) {
 		line = strings.TrimRight(line, "\n")
-		if l := pciLink.FindStringSubmatch(line); l != nil && l[3] != "0" {
+		if l := pciLink().FindStringSubmatch(line); l != nil && l[3] != "0" {
 			kind := map[string]string{"Cap": "max", "Sta": "current"}[l[1]]
 			if !strings.Contains(l[2], ".") {
 				l[2] += ".0"
@@ -116,25 +116,25 @@ func (p pciFunctions) put(f pciText) bool {
 			p.files.file(dir+"/"+kind+"_link_width", l[3]+"\n")
 			read = true
 		}
-		if n := pciNode.FindStringSubmatch(line); n != nil {
+		if n := pciNode().FindStringSubmatch(line); n != nil {
 			p.files.file(dir+"/numa_node", n[1]+"\n")
 			read = true
 		}
-		if d := pciDriver.FindStringSubmatch(line); d != nil {
+		if d := pciDriver().FindStringSubmatch(line); d != nil {
 			p.files.driver(dir, d[1])
 			read = true
 		}
-		if a := pciAspm.FindStringSubmatch(line); a != nil {
+		if a := pciAspm().FindStringSubmatch(line); a != nil {
 			state := strings.Join(strings.Fields(a[1]), ", ")
 			if state == "Disabled" {
 				state = catalogue.None
 			}
 			p.told.add(f.address, collect.Known("pci.aspm", state, "lspci"))
 		}
-		if most := pciMost.FindStringSubmatch(line); most != nil {
+		if most := pciMost().FindStringSubmatch(line); most != nil {
 			p.told.add(f.address, collect.Known("pci.payload.max", most[1], "lspci"))
 		}
-		if now := pciNow.FindStringSubmatch(line); now != nil {
+		if now := pciNow().FindStringSubmatch(line); now != nil {
 			p.told.add(f.address, collect.Known("pci.payload", now[1], "lspci"),
 				collect.Known("pci.read_request", now[2], "lspci"))
 		}

@@ -2,15 +2,16 @@ package saved
 
 import (
 	"math/bits"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/headroom/headroom/internal/prose"
 )
 
 var (
-	smartSpace  = regexp.MustCompile(`^namespace_\d+_`)
-	smartFormat = regexp.MustCompile(`(?m)^ *(\d+) ([+-]) +(\d+) +(\d+) +(\d)\s*$`)
-	hiddenDrive = regexp.MustCompile(`_disk[_#]`)
+	smartSpace  = prose.Pattern(`^namespace_\d+_`)
+	smartFormat = prose.Pattern(`(?m)^ *(\d+) ([+-]) +(\d+) +(\d+) +(\d)\s*$`)
+	hiddenDrive = prose.Pattern(`_disk[_#]`)
 )
 
 // readSmartctl reads what smartctl prints of a SATA, SAS or NVMe drive, all of it or some lines. It does not name the
@@ -27,11 +28,11 @@ func readSmartctl(m *Machine, text string) bool {
 	}
 	said := map[string]string{}
 	for key, value := range keyed(text) {
-		said[smartSpace.ReplaceAllString(key, "namespace_")] = value
+		said[smartSpace().ReplaceAllString(key, "namespace_")] = value
 	}
 	var all formats
 	if _, table, ok := strings.Cut(text, "Id Fmt  Data  Metadt  Rel_Perf"); ok {
-		for _, f := range smartFormat.FindAllStringSubmatch(table, -1) {
+		for _, f := range smartFormat().FindAllStringSubmatch(table, -1) {
 			n, _ := strconv.ParseUint(f[3], 10, 32)
 			all.add(f[1], f[4], strconv.Itoa(bits.Len64(n)-1), f[5], f[2] == "+")
 		}
@@ -46,8 +47,8 @@ func readSmartctl(m *Machine, text string) bool {
 //	"model_name": "Samsung SSD 860 EVO 500GB",
 //	"interface_speed": { "current": { "string": "3.0 Gb/s" } },
 func readSmartctlJSON(m *Machine, said map[string]string) bool {
-	f := diskNode.FindStringSubmatch(said["device.name"])
-	if f == nil || hiddenDrive.MatchString(said["device.info_name"]) || physical.MatchString(said["device.type"]) {
+	f := diskNode().FindStringSubmatch(said["device.name"])
+	if f == nil || hiddenDrive().MatchString(said["device.info_name"]) || physical().MatchString(said["device.type"]) {
 		return false
 	}
 	read := m.disks.drive(f[1], "smartctl", said)

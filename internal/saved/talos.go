@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/headroom/headroom/internal/facts/collect"
 	"github.com/headroom/headroom/internal/facts/network"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // readTalos reads what a machine configuration of Talos sets. Its kernel arguments are only those that are added, so
@@ -113,10 +113,10 @@ func (m *Machine) talosLink(name string, s talosSpec) {
 		m.files.file(dir+"/duplex", strings.ToLower(s.Duplex)+"\n")
 	}
 	address := collect.Unknown("nic.pci.address", "LinkStatuses", notSaved)
-	if pciAddress.MatchString(s.BusPath) {
+	if pciAddress().MatchString(s.BusPath) {
 		address = collect.Known("nic.pci.address", s.BusPath, "LinkStatuses")
 	}
 	m.told.add(name, address, collect.Unknown("nic.master", "LinkStatuses", notSaved))
 }
 
-var pciAddress = regexp.MustCompile(`^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
+var pciAddress = prose.Pattern(`^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/reference"
 )
 
@@ -253,10 +254,10 @@ func slip(c reference.Column, f Figure) string {
 
 // What labels call a load: "randread", "Q8T8" as CrystalDiskMark does, "q8 x8" as headroom does, "8k".
 var (
-	labelOperation = regexp.MustCompile(`(?i)\b(rand)?(read|write|rw|trim)\b`)
-	labelDepth     = regexp.MustCompile(`(?i)\bq(\d{1,6})(?:t\d{1,6})?\b`)
-	labelJobs      = regexp.MustCompile(`(?i)\b(?:q\d{1,6}t|t|x)(\d{1,6})\b`)
-	labelBlock     = regexp.MustCompile(`(?i)\b(\d{1,6}[km])(?:i?b)?\b`)
+	labelOperation = prose.Pattern(`(?i)\b(rand)?(read|write|rw|trim)\b`)
+	labelDepth     = prose.Pattern(`(?i)\bq(\d{1,6})(?:t\d{1,6})?\b`)
+	labelJobs      = prose.Pattern(`(?i)\b(?:q\d{1,6}t|t|x)(\d{1,6})\b`)
+	labelBlock     = prose.Pattern(`(?i)\b(\d{1,6}[km])(?:i?b)?\b`)
 )
 
 // mislabelled says in words what a label says otherwise than what was run. What it does not say does not count against
@@ -268,7 +269,7 @@ func mislabelled(label string, r *Row) []string {
 			words = append(words, fmt.Sprintf("%s was %s, not %s", what, ran, printed))
 		}
 	}
-	if m := labelOperation.FindStringSubmatch(label); m != nil {
+	if m := labelOperation().FindStringSubmatch(label); m != nil {
 		rw := r.parameter("rw")
 		printed := strings.ToLower(m[1] + m[2])
 		if m[1] == "" {
@@ -279,7 +280,7 @@ func mislabelled(label string, r *Row) []string {
 	for _, p := range []struct {
 		param   string
 		pattern *regexp.Regexp
-	}{{"bs", labelBlock}, {"iodepth", labelDepth}, {"numjobs", labelJobs}} {
+	}{{"bs", labelBlock()}, {"iodepth", labelDepth()}, {"numjobs", labelJobs()}} {
 		if m := p.pattern.FindStringSubmatch(label); m != nil {
 			differ(p.param, strings.ToLower(m[1]), r.parameter(p.param))
 		}

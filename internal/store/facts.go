@@ -11,7 +11,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"regexp"
 	"time"
 
 	"github.com/go-faster/jx"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/headroom/headroom/internal/facts"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // SnapshotTime is one of the two times at which a run takes a snapshot of a target.
@@ -32,7 +32,7 @@ const (
 
 // factsFile is the name of a snapshot in a bundle. Snapshots are separate files because they hold every build option
 // and every sysctl: ten thousand facts that the header, which is read whenever runs are listed, would carry along.
-var factsFile = regexp.MustCompile(`^facts/[a-z0-9-]{1,40}\.(before|after)\.json\.zst$`)
+var factsFile = prose.Pattern(`^facts/[a-z0-9-]{1,40}\.(before|after)\.json\.zst$`)
 
 func factsName(role string, when SnapshotTime) string {
 	return "facts/" + role + "." + string(when) + ".json.zst"
@@ -51,7 +51,7 @@ const (
 // Facts keeps a snapshot of the target with a role. A later one takes the place of an earlier one.
 func (w *Writer) Facts(role string, when SnapshotTime, d facts.Document) error {
 	name := factsName(role, when)
-	if !factsFile.MatchString(name) {
+	if !factsFile().MatchString(name) {
 		return fmt.Errorf("a role is written in small letters, digits and dashes, not %q", role)
 	}
 	var packed bytes.Buffer

@@ -277,7 +277,7 @@ func syncAll(dir string) error {
 
 // bundleFile reports whether rest is the name of a file that a bundle has.
 func bundleFile(rest string) bool {
-	if rest == headerName || factsFile.MatchString(rest) {
+	if rest == headerName || factsFile().MatchString(rest) {
 		return true
 	}
 	number := strings.TrimSuffix(strings.TrimPrefix(rest, "repetitions/"), ".jsonl")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/load/command"
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/yamlfile"
 )
 
@@ -50,7 +51,7 @@ func (r *reporter) exec(entries []yamlfile.Entry, parameters []Parameter, place 
 		case "cleanup":
 			x.CleanUp = r.commands(e.Value, e.Key)
 		case "environment":
-			x.Environment = r.pairs(e.Value, e.Key, environmentName)
+			x.Environment = r.pairs(e.Value, e.Key, environmentName())
 		case "timeout":
 			x.Timeout = r.Duration(e.Value, e.Key).Seconds()
 		case "takes":
@@ -142,7 +143,7 @@ func (r *reporter) pairs(n *yaml.Node, what string, name *regexp.Regexp) map[str
 	return words
 }
 
-var environmentName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var environmentName = prose.Pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // folders reads absolute paths of folders, which may contain stars.
 func (r *reporter) folders(n *yaml.Node) []string {
@@ -188,7 +189,7 @@ func (r *reporter) metrics(n *yaml.Node) (map[string]lab.Match, map[string]lab.M
 			return slices.ContainsFunc(given, func(k yamlfile.Entry) bool { return k.Key == key })
 		}
 		switch {
-		case !parameterWord.MatchString(e.Key):
+		case !parameterWord().MatchString(e.Key):
 			r.At(e.Where, "use lower-case letters, digits and underscores, a letter first",
 				"a metric can't be called %s", yamlfile.Quoted(e.Key))
 		case slices.Contains(lab.Directions(), e.Key) || e.Key == "cpu":

@@ -1,23 +1,23 @@
 package suite
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/headroom/headroom/internal/load/command"
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/yamlfile"
 )
 
 // parameterWord matches a name that can be written in braces.
-var parameterWord = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
+var parameterWord = prose.Pattern(`^[a-z][a-z0-9_]{0,31}$`)
 
 // placeholderName checks a name for use in braces.
 func (r *reporter) placeholderName(e yamlfile.Entry) bool {
 	switch {
-	case !parameterWord.MatchString(e.Key):
+	case !parameterWord().MatchString(e.Key):
 		r.At(e.Where, "use lower-case letters, digits and underscores, a letter first",
 			"a parameter can't be called %s", yamlfile.Quoted(e.Key))
 	case slices.Contains(command.OfTarget(), e.Key):

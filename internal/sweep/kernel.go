@@ -3,12 +3,12 @@ package sweep
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/stat"
 )
 
@@ -77,13 +77,13 @@ type version struct {
 }
 
 var (
-	kernelVersion = regexp.MustCompile(
+	kernelVersion = prose.Pattern(
 		`(?:^|\D)([2-9]|[1-9]\d)\.(\d{1,3})(?:\.(\d{1,3}))?(?:[-~]rc(\d{1,3}))?(?:-(\d{1,4})\b)?`)
 	// packageVersion matches the version after the name in a Debian package's file name:
 	// linux-image-6.1.0-28-amd64_6.1.119-1_amd64.deb
-	packageVersion = regexp.MustCompile(`_(\d+\.\d+\.\d+[^_]*)_`)
+	packageVersion = prose.Pattern(`_(\d+\.\d+\.\d+[^_]*)_`)
 	// builtFrom matches the version that Debian's kernels report: #1 SMP PREEMPT_DYNAMIC Debian 6.1.119-1 (2024-11-22)
-	builtFrom = regexp.MustCompile(`Debian (\d+\.\d+\.\d+)`)
+	builtFrom = prose.Pattern(`Debian (\d+\.\d+\.\d+)`)
 )
 
 // parseVersion reads the version out of a release (6.1.0-28-amd64, 6.12.9+bpo-amd64), a tag (v6.6.54, 6.11-rc3), a
@@ -91,10 +91,10 @@ var (
 func parseVersion(name string) version {
 	parts := strings.Split(name, "/")
 	for _, part := range slices.Backward(parts) {
-		if m := packageVersion.FindStringSubmatch(part); m != nil {
+		if m := packageVersion().FindStringSubmatch(part); m != nil {
 			part, _, _ = strings.Cut(m[1], "-") // the package's own revision follows
 		}
-		m := kernelVersion.FindStringSubmatch(part)
+		m := kernelVersion().FindStringSubmatch(part)
 		if m == nil {
 			continue
 		}
@@ -158,7 +158,7 @@ func versionOf(a Arm) version {
 				v = parseVersion(f.Value)
 			}
 		case "kernel.version":
-			if m := builtFrom.FindStringSubmatch(f.Value); m != nil {
+			if m := builtFrom().FindStringSubmatch(f.Value); m != nil {
 				return parseVersion(m[1])
 			}
 		}

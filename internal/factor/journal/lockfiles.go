@@ -7,12 +7,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/headroom/headroom/internal/factor/spot"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // A lock has a name for each setting, and is a symbolic link: a link is made at once, whole, and only where there is
@@ -171,7 +171,7 @@ func (l *locker) names(ctx context.Context, spots []spot.Spot) ([]string, error)
 		case s.Kind == spot.InMount, s.Kind == spot.InNFS, s.Kind == spot.InFolder:
 			of, err = l.withNamespace(ctx, of, "mnt")
 		case s.Kind == spot.InFile:
-			if of[2] = cmp.Or(real[s.Path], s.Path); adapterFile.MatchString(of[2]) {
+			if of[2] = cmp.Or(real[s.Path], s.Path); adapterFile().MatchString(of[2]) {
 				of, err = l.withNamespace(ctx, of, "net")
 			}
 		case s.Kind == spot.ByCommands:
@@ -194,7 +194,7 @@ func (l *locker) names(ctx context.Context, spots []spot.Spot) ([]string, error)
 //	/sys/class/net/eth0/mtu
 //	/sys/devices/virtual/net/eth0/mtu
 //	/sys/devices/pci0000:00/0000:00:03.0/virtio0/net/eth0/queues/rx-0/rps_cpus
-var adapterFile = regexp.MustCompile(`^/sys/(class|devices/.+)/net/[^/]+/`)
+var adapterFile = prose.Pattern(`^/sys/(class|devices/.+)/net/[^/]+/`)
 
 // withNamespace adds the number of a namespace that the target's processes are in, which other processes on the machine
 // need not be; nothing where it can't be read.

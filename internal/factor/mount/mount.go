@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,9 +15,10 @@ import (
 	"github.com/headroom/headroom/internal/facts/collect"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
-var optionValue = regexp.MustCompile(`^[A-Za-z0-9_:.-]+$`)
+var optionValue = prose.Pattern(`^[A-Za-z0-9_:.-]+$`)
 
 // Option is mount:, an option of the mount under test.
 func Option() scheme.Scheme {
@@ -53,7 +53,7 @@ func checkMount(name, level string) error {
 	case level == "":
 	case o.Levels != nil && !slices.Contains(o.Levels, level):
 		return fmt.Errorf("mount:%s is one of %s, not %s", name, strings.Join(o.Levels, ", "), strconv.Quote(level))
-	case o.Levels == nil && !optionValue.MatchString(level):
+	case o.Levels == nil && !optionValue().MatchString(level):
 		return errors.New("an option's value holds letters and figures, unlike " + strconv.Quote(level))
 	}
 	return nil

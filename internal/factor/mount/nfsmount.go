@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/headroom/headroom/internal/facts/network"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // NFS is an NFS mount as it is asked for.
@@ -32,7 +32,7 @@ const NFSFactor = "mount:" + nfsName
 
 const nfsName = "nfs"
 
-var nfsOption = regexp.MustCompile(`^[a-z][a-z0-9_]*(=[A-Za-z0-9_.:/-]+)?$`)
+var nfsOption = prose.Pattern(`^[a-z][a-z0-9_]*(=[A-Za-z0-9_.:/-]+)?$`)
 
 // ParseNFS reads a mount as a level is written: the addresses of the server, a colon, the path, and after a space
 // the options.
@@ -62,7 +62,7 @@ func ParseNFS(text string) (NFS, error) {
 		return m, nil
 	}
 	for o := range strings.SplitSeq(options, ",") {
-		if !nfsOption.MatchString(o) || o == "remount" || o == "bind" {
+		if !nfsOption().MatchString(o) || o == "remount" || o == "bind" {
 			return m, errors.New(strconv.Quote(o) + " is no option of an NFS mount")
 		}
 		m.Options = append(m.Options, o)

@@ -3,11 +3,11 @@ package scheme
 import (
 	"context"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/headroom/headroom/internal/factor/spot"
 	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // The kernel changes some settings along with others; these companions are read before a change and put back after its
@@ -18,8 +18,8 @@ import (
 // channels sets rings again).
 
 var (
-	cpuOnline   = regexp.MustCompile(`^/sys/devices/system/cpu/(cpu\d+/online|smt/control)$`)
-	adapterFile = regexp.MustCompile(`/net/([^/]+)/mtu$`)
+	cpuOnline   = prose.Pattern(`^/sys/devices/system/cpu/(cpu\d+/online|smt/control)$`)
+	adapterFile = prose.Pattern(`/net/([^/]+)/mtu$`)
 )
 
 // CompanionsOf are the spots that the kernel changes along with a file of /sys, by its path without links.
@@ -37,10 +37,10 @@ func CompanionsOf(ctx context.Context, t host.Target, file string) []spot.Spot {
 	case strings.HasSuffix(file, "/cpufreq/boost"), strings.HasSuffix(file, "/intel_pstate/no_turbo"):
 		return spot.Files(spot.Glob(ctx, t, CPURoot+"/cpufreq/policy*/scaling_max_freq",
 			CPURoot+"/cpufreq/policy*/boost"))
-	case cpuOnline.MatchString(file):
+	case cpuOnline().MatchString(file):
 		return HotplugCompanions(ctx, t)
-	case adapterFile.MatchString(file):
-		return AdapterCompanions(ctx, t, adapterFile.FindStringSubmatch(file)[1])
+	case adapterFile().MatchString(file):
+		return AdapterCompanions(ctx, t, adapterFile().FindStringSubmatch(file)[1])
 	}
 	return nil
 }

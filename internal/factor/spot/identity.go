@@ -6,12 +6,12 @@ import (
 	"io/fs"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/headroom/headroom/internal/facts/collect"
 	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // Identities returns the identity of the place of each spot: of the mount at a mount point, or the disk or adapter with
@@ -131,11 +131,11 @@ func sequencesOf(device string) []string {
 // ofDisk, ofAdapter, ofPCI and ofInterrupt match files that belong to a disk, to a network adapter, to a PCI device and
 // to an interrupt, by its name.
 var (
-	ofDisk    = regexp.MustCompile(`^/sys/(?:block|class/block|devices/.*/block)/([^/]+)/`)
-	ofAdapter = regexp.MustCompile(`^/sys/(?:class/net|devices/.*/net)/([^/]+)/|^/proc/sys/net/ipv[46]/(?:conf|neigh)/([^/]+)/`)
-	ofPCI     = regexp.MustCompile(`^(/sys/bus/pci/devices/[^/]+)/`)
+	ofDisk    = prose.Pattern(`^/sys/(?:block|class/block|devices/.*/block)/([^/]+)/`)
+	ofAdapter = prose.Pattern(`^/sys/(?:class/net|devices/.*/net)/([^/]+)/|^/proc/sys/net/ipv[46]/(?:conf|neigh)/([^/]+)/`)
+	ofPCI     = prose.Pattern(`^(/sys/bus/pci/devices/[^/]+)/`)
 
-	ofInterrupt = regexp.MustCompile(`^/proc/irq/([0-9]+)/`)
+	ofInterrupt = prose.Pattern(`^/proc/irq/([0-9]+)/`)
 )
 
 // identityFiles returns the files that identify the place of a spot. A disk has a number that is unique until the next
@@ -152,16 +152,16 @@ func (s Spot) identityFiles() []string {
 	case InAdapter, InDiscipline:
 		return adapter(s.Path)
 	case InFile:
-		if m := ofAdapter.FindStringSubmatch(s.Path); m != nil {
+		if m := ofAdapter().FindStringSubmatch(s.Path); m != nil {
 			return adapter(m[1] + m[2])
 		}
-		if m := ofDisk.FindStringSubmatch(s.Path); m != nil {
+		if m := ofDisk().FindStringSubmatch(s.Path); m != nil {
 			return []string{"/sys/class/block/" + m[1] + "/dev", "/sys/class/block/" + m[1] + "/diskseq"}
 		}
-		if m := ofPCI.FindStringSubmatch(s.Path); m != nil {
+		if m := ofPCI().FindStringSubmatch(s.Path); m != nil {
 			return []string{m[1] + "/vendor", m[1] + "/device", m[1] + "/subsystem_device"}
 		}
-		if m := ofInterrupt.FindStringSubmatch(s.Path); m != nil {
+		if m := ofInterrupt().FindStringSubmatch(s.Path); m != nil {
 			return []string{"/sys/kernel/irq/" + m[1] + "/chip_name", "/sys/kernel/irq/" + m[1] + "/hwirq"}
 		}
 	}

@@ -1,13 +1,13 @@
 package machine
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/headroom/headroom/internal/facts/catalogue"
 	"github.com/headroom/headroom/internal/facts/collect"
 	"github.com/headroom/headroom/internal/host/bootloader"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // The variables by which a boot loader tells firmware who it is. Source: The Boot Loader Interface of the UAPI Group
@@ -60,7 +60,7 @@ func bootLoader(r collect.Reader) lab.Fact {
 // pveConfig is where Proxmox VE keeps its version, as a piece of Perl.
 const pveConfig = "/usr/share/perl5/PVE/pvecfg.pm"
 
-var pveVersion = regexp.MustCompile(`(?s)sub version \{\s*return '([^'\s]{1,40})'`)
+var pveVersion = prose.Pattern(`(?s)sub version \{\s*return '([^'\s]{1,40})'`)
 
 // proxmox is the version of Proxmox VE, or none.
 //
@@ -76,7 +76,7 @@ func proxmox(r collect.Reader) lab.Fact {
 	case err != nil:
 		return collect.Unknown(key, pveConfig, collect.Why(err))
 	}
-	found := pveVersion.FindStringSubmatch(text)
+	found := pveVersion().FindStringSubmatch(text)
 	if found == nil {
 		return collect.Unknown(key, pveConfig, "the file names no version")
 	}

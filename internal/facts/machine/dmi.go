@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/headroom/headroom/internal/facts/collect"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // dmiTable is the firmware's table as the kernel hands it on; only root may read it.
@@ -117,12 +117,12 @@ func (s memorySlot) facts() []lab.Fact {
 // channelName finds a channel in a locator. Makers write, in the bank or in the slot's name:
 //
 //	P0_Node0_Channel1_Dimm0   P0 CHANNEL A   ChannelA-DIMM0   Controller0-ChannelB-DIMM1
-var channelName = regexp.MustCompile(`(?i)^(.*?channel[ _-]?[0-9a-z]+?)(?:[ _-]|$)`)
+var channelName = prose.Pattern(`(?i)^(.*?channel[ _-]?[0-9a-z]+?)(?:[ _-]|$)`)
 
 // channelLetter finds one in a slot's name that ends in a letter and a number: DIMM_A1, P1-DIMMA1, CPU2_DIMM_C1,
 // DIMM_P0_A0. The letter is the channel. A name without DIMM (A1, of Dell's) is not taken: there the number counts the
 // channels.
-var channelLetter = regexp.MustCompile(`(?i)^(.*dimm(?:[ _-]p[0-9])?[ _-]?[a-z])[ _-]?([0-9]+)$`)
+var channelLetter = prose.Pattern(`(?i)^(.*dimm(?:[ _-]p[0-9])?[ _-]?[a-z])[ _-]?([0-9]+)$`)
 
 // maxPerChannel is how many modules one channel of any processor takes.
 const maxPerChannel = 3
@@ -131,7 +131,7 @@ const maxPerChannel = 3
 // and 12G, whose letters are sockets.
 func longRows(slots []memorySlot) bool {
 	for _, s := range slots {
-		if found := channelLetter.FindStringSubmatch(s.locator); found != nil {
+		if found := channelLetter().FindStringSubmatch(s.locator); found != nil {
 			if n, err := strconv.Atoi(found[2]); err != nil || n > maxPerChannel {
 				return true
 			}
@@ -143,11 +143,11 @@ func longRows(slots []memorySlot) bool {
 // channel is what the slot's names say about its channel, with the socket and the controller in front.
 func (s memorySlot) channel() (string, bool) {
 	for _, name := range []string{s.bank, s.locator} {
-		if found := channelName.FindStringSubmatch(name); found != nil {
+		if found := channelName().FindStringSubmatch(name); found != nil {
 			return found[1], true
 		}
 	}
-	if found := channelLetter.FindStringSubmatch(s.locator); found != nil && !s.numbered {
+	if found := channelLetter().FindStringSubmatch(s.locator); found != nil && !s.numbered {
 		return found[1], true
 	}
 	return "", false

@@ -6,13 +6,13 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/headroom/headroom/internal/facts/catalogue"
 	"github.com/headroom/headroom/internal/facts/collect"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 const pciDir = "/sys/bus/pci/devices/"
@@ -21,7 +21,7 @@ const pciDir = "/sys/bus/pci/devices/"
 const maxFunctions = 4096
 
 // PCIAddress matches a PCI function in a path of /sys/devices: "0000:01:00.0".
-var PCIAddress = regexp.MustCompile(`^[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
+var PCIAddress = prose.Pattern(`^[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 
 // pciFunction is a function that carries I/O, or a bridge above such.
 type pciFunction struct {
@@ -65,7 +65,7 @@ func pciFunctions(r collect.Reader) []pciFunction {
 		full := r.Linked(pciDir + address)
 		var above []string
 		for part := range strings.SplitSeq(full, "/") {
-			if !PCIAddress.MatchString(part) {
+			if !PCIAddress().MatchString(part) {
 				continue
 			}
 			above = append(above, part)

@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"github.com/headroom/headroom/internal/facts/catalogue"
 	"github.com/headroom/headroom/internal/facts/collect"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // guest is a virtual machine as QEMU's command line describes it.
@@ -116,17 +116,17 @@ func (g *guest) machine() string {
 }
 
 var (
-	emulatorPath   = regexp.MustCompile(`qemu-(?:kvm-)?([0-9]+\.[0-9]+(?:\.[0-9]+)?)`)
-	machineVersion = regexp.MustCompile(`-((?:rhel)?[0-9]+\.[0-9]+(?:\.[0-9]+)?)(?:\+|$)`)
+	emulatorPath   = prose.Pattern(`qemu-(?:kvm-)?([0-9]+\.[0-9]+(?:\.[0-9]+)?)`)
+	machineVersion = prose.Pattern(`-((?:rhel)?[0-9]+\.[0-9]+(?:\.[0-9]+)?)(?:\+|$)`)
 )
 
 // emulator is QEMU's version, by a path such as /nix/store/…-qemu-9.1.0/bin or by the machine type, which is that of
 // the version itself or of an older one that it still offers.
 func (g *guest) emulator() string {
-	if found := emulatorPath.FindStringSubmatch(g.program); found != nil {
+	if found := emulatorPath().FindStringSubmatch(g.program); found != nil {
 		return found[1]
 	}
-	if found := machineVersion.FindStringSubmatch(g.machine()); found != nil {
+	if found := machineVersion().FindStringSubmatch(g.machine()); found != nil {
 		return found[1]
 	}
 	return ""

@@ -2,7 +2,6 @@ package network
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/facts/catalogue"
 	"github.com/headroom/headroom/internal/facts/collect"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // What ethtool tells is asked by adapter and in the text form, which every version prints alike. --json is not there
@@ -339,7 +339,7 @@ func parseEthtool(text string) map[string]string {
 }
 
 // linkMode is a mode like 25000baseCR/Full; the number is Mbit/s.
-var linkMode = regexp.MustCompile(`^(\d{2,8})base`)
+var linkMode = prose.Pattern(`^(\d{2,8})base`)
 
 // supportedSpeed returns the fastest of the modes that an adapter supports, in Mbit/s, and whether ethtool knows it. A
 // virtual adapter has no modes (Not reported), and its speed is 0.
@@ -359,7 +359,7 @@ func supportedSpeed(text string) (mbits int64, reported bool) {
 			break
 		}
 		for _, mode := range strings.Fields(line) {
-			if m := linkMode.FindStringSubmatch(mode); m != nil {
+			if m := linkMode().FindStringSubmatch(mode); m != nil {
 				mode, _ := strconv.ParseInt(m[1], 10, 64)
 				mbits = max(mbits, mode)
 			}

@@ -2,7 +2,6 @@ package network
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/facts/collect"
 	"github.com/headroom/headroom/internal/facts/machine"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 const rdmaDir = "/sys/class/infiniband"
@@ -117,7 +117,7 @@ func (p *port) link(state, layer string, rate lab.Fact) {
 const ethernetPort = "the port runs Ethernet, whose speeds the kernel only words like InfiniBand's"
 
 // ratePattern matches what the kernel prints: the rate of data for 8b/10b links (SDR to QDR) is 4/5 of that.
-var ratePattern = regexp.MustCompile(`^[0-9.]+ Gb/sec \((\d{1,2})X ?([A-Z0-9]*)\)$`)
+var ratePattern = prose.Pattern(`^[0-9.]+ Gb/sec \((\d{1,2})X ?([A-Z0-9]*)\)$`)
 
 // parseRate reads a port's rate. Older kernels give the single data rate no name, and the rate of a port without a
 // link, or one that is not known, is printed as that.
@@ -128,7 +128,7 @@ var ratePattern = regexp.MustCompile(`^[0-9.]+ Gb/sec \((\d{1,2})X ?([A-Z0-9]*)\
 //
 // Source: rate_show in the kernel's drivers/infiniband/core/sysfs.c.
 func parseRate(text string) (lanes int64, generation string, ok bool) {
-	m := ratePattern.FindStringSubmatch(text)
+	m := ratePattern().FindStringSubmatch(text)
 	if m == nil {
 		return 0, "", false
 	}
@@ -163,7 +163,7 @@ func (p *port) adapter(layer string) {
 		p.Add(collect.Known("port.best_generation", best, source))
 	}
 	full, err := p.Resolve(p.device + "/device")
-	if address := path.Base(full); err == nil && machine.PCIAddress.MatchString(address) {
+	if address := path.Base(full); err == nil && machine.PCIAddress().MatchString(address) {
 		p.Add(collect.Known("port.pci.address", address, p.device+"/device"))
 		p.Add(p.Whole("port.numa_node", p.device+"/device/numa_node"))
 		return

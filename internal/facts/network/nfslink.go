@@ -4,13 +4,13 @@ import (
 	"encoding/hex"
 	"net/netip"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/headroom/headroom/internal/facts/collect"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 const (
@@ -74,7 +74,7 @@ func adapterSpeed(r collect.Reader, name string, depth int) int64 {
 //	20010db8000000000000000000000000 40 00000000000000000000000000000000 00 …0000 00000100 00000001 00000000 00000001     eth0
 func routeTo(table string, to netip.Addr) string {
 	const up, reject = 1, 0x200
-	swapped := !bigEndian.MatchString(table)
+	swapped := !bigEndian().MatchString(table)
 	best, bestBits, bestMetric := "", -1, int64(0)
 	for line := range strings.Lines(table) {
 		f := strings.Fields(line)
@@ -97,7 +97,7 @@ func routeTo(table string, to netip.Addr) string {
 }
 
 // bigEndian fits a table of IPv4 with a mask whose first byte is printed first.
-var bigEndian = regexp.MustCompile(`(?m)^(?:\S+\t){7}FF[0-9A-F]{4}00\t`)
+var bigEndian = prose.Pattern(`(?m)^(?:\S+\t){7}FF[0-9A-F]{4}00\t`)
 
 func prefix4(address, mask string, swapped bool) (netip.Prefix, bool) {
 	a, err := hex.DecodeString(address)

@@ -2,12 +2,12 @@ package network
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/headroom/headroom/internal/facts/collect"
 	"github.com/headroom/headroom/internal/facts/machine"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 const NetDir = "/sys/class/net"
@@ -85,10 +85,10 @@ func findNICs(r collect.Reader) (nics []nic, more int) {
 // representor says whether an interface is a switch port that stands for a virtual function: "pf0vf3", "pf0sf88".
 func representor(r collect.Reader, dir string) bool {
 	port, err := r.Text(dir + "/phys_port_name")
-	return err == nil && representorName.MatchString(port)
+	return err == nil && representorName().MatchString(port)
 }
 
-var representorName = regexp.MustCompile(`^(c\d+)?pf\d+(vf|sf)\d+$`)
+var representorName = prose.Pattern(`^(c\d+)?pf\d+(vf|sf)\d+$`)
 
 // stackedKind is the kind of an interface that lies on others, "" for all that are of no interest here. A bond and a
 // bridge have folders of those names; DEVTYPE names a VLAN.
@@ -135,7 +135,7 @@ func describeNIC(r collect.Reader, name, stacked string) nic {
 	}
 	if full, err := r.Resolve(n.dir + "/device"); err == nil {
 		for _, p := range slices.Backward(strings.Split(full, "/")) {
-			if machine.PCIAddress.MatchString(p) {
+			if machine.PCIAddress().MatchString(p) {
 				n.pci = p
 				break
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/headroom/headroom/internal/facts/collect"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // CollectAllDisks returns for each disk the facts of CollectDisks, and how it is attached. interrupts are the names of
@@ -23,7 +24,7 @@ func CollectAllDisks(r collect.Reader, in collect.Scope, interrupts map[int]stri
 	return collect.Spread(len(disks), func(i int) []lab.Fact {
 		d := disks[i]
 		facts := s.disk("disk", d.Name).facts()
-		if partOf(d.path, scsiHost) == "" {
+		if partOf(d.path, scsiHost()) == "" {
 			// Only SCSI knows a depth of its own; elsewhere the queue's number of requests is all there is.
 			facts = slices.DeleteFunc(facts, func(f lab.Fact) bool {
 				return f.Key == "disk.queue_depth" && f.Unknown != ""
@@ -46,7 +47,7 @@ func CollectAllDisks(r collect.Reader, in collect.Scope, interrupts map[int]stri
 // attachment returns the facts of how a SCSI disk is attached: the driver of its host, the commands that timed out on
 // the way, and the speed of its cable.
 func (d blockDevice) attachment(r collect.Reader) []lab.Fact {
-	host := partOf(d.path, scsiHost)
+	host := partOf(d.path, scsiHost())
 	if host == "" {
 		return nil
 	}
@@ -62,9 +63,9 @@ func (d blockDevice) attachment(r collect.Reader) []lab.Fact {
 
 // Parts of a disk's path in /sys/devices that tell how it is attached.
 var (
-	scsiHost  = regexp.MustCompile(`^host\d+$`)
-	ataPort   = regexp.MustCompile(`^ata(\d+)$`)
-	sasDevice = regexp.MustCompile(`^end_device-[0-9:]+$`)
+	scsiHost  = prose.Pattern(`^host\d+$`)
+	ataPort   = prose.Pattern(`^ata(\d+)$`)
+	sasDevice = prose.Pattern(`^end_device-[0-9:]+$`)
 )
 
 // partOf finds the first part of a path that matches.
@@ -84,10 +85,10 @@ func partOf(full string, pattern *regexp.Regexp) string {
 //	/sys/class/sas_phy/phy-0:0:5/negotiated_linkrate:         12.0 Gbit
 func cable(r collect.Reader, full string) (lab.Fact, bool) {
 	const key = "disk.link"
-	if port := ataPort.FindStringSubmatch(partOf(full, ataPort)); port != nil {
+	if port := ataPort().FindStringSubmatch(partOf(full, ataPort())); port != nil {
 		return r.Fact(key, "/sys/class/ata_link/link"+port[1]+"/sata_spd"), true
 	}
-	device := partOf(full, sasDevice)
+	device := partOf(full, sasDevice())
 	if device == "" {
 		return lab.Fact{}, false
 	}
@@ -125,8 +126,9 @@ func (d disk) transport() lab.Fact {
 		word string
 		part *regexp.Regexp
 	}{
-		{"usb", usbPart}, {"virtio", virtioPart}, {"iscsi", iscsiSession}, {"fc", remotePort}, {"sas", sasDevice},
-		{"sata", ataPort}, {"mmc", mmcPart}, {"xen", xenPart}, {"hyperv", vmbusPart},
+		{"usb", usbPart()}, {"virtio", virtioPart()}, {"iscsi", iscsiSession()},
+		{"fc", remotePort()}, {"sas", sasDevice()},
+		{"sata", ataPort()}, {"mmc", mmcPart()}, {"xen", xenPart()}, {"hyperv", vmbusPart()},
 	} {
 		part := partOf(d.path, t.part)
 		if part == "" {
@@ -145,13 +147,13 @@ func (d disk) transport() lab.Fact {
 }
 
 var (
-	usbPart      = regexp.MustCompile(`^usb\d+$`)
-	virtioPart   = regexp.MustCompile(`^virtio\d+$`)
-	iscsiSession = regexp.MustCompile(`^session\d+$`)
-	remotePort   = regexp.MustCompile(`^rport-[0-9:-]+$`)
-	mmcPart      = regexp.MustCompile(`^mmc\d+$`)
-	xenPart      = regexp.MustCompile(`^vbd-\d+$`)
-	vmbusPart    = regexp.MustCompile(`^VMBUS:`)
+	usbPart      = prose.Pattern(`^usb\d+$`)
+	virtioPart   = prose.Pattern(`^virtio\d+$`)
+	iscsiSession = prose.Pattern(`^session\d+$`)
+	remotePort   = prose.Pattern(`^rport-[0-9:-]+$`)
+	mmcPart      = prose.Pattern(`^mmc\d+$`)
+	xenPart      = prose.Pattern(`^vbd-\d+$`)
+	vmbusPart    = prose.Pattern(`^VMBUS:`)
 )
 
 // diskHolders names what lies on a disk and its partitions: the devices made of them, and those that are mounted or
@@ -253,18 +255,18 @@ func transfer(f lab.Fact) lab.Fact {
 }
 
 // nvmeController matches a controller's folder: "nvme0", not "nvme0n1" and not "nvme-subsys0".
-var nvmeController = regexp.MustCompile(`^nvme\d+$`)
+var nvmeController = prose.Pattern(`^nvme\d+$`)
 
 // controllers are the folders of the controllers that lead to a namespace. The namespace's device is its controller, or
 // its subsystem, which has a link for each of its controllers.
 func (d blockDevice) controllers(r collect.Reader) []string {
 	parent := path.Dir(d.path)
-	if nvmeController.MatchString(path.Base(parent)) {
+	if nvmeController().MatchString(path.Base(parent)) {
 		return []string{parent}
 	}
 	var found []string
 	for _, name := range r.Names(parent) {
-		if nvmeController.MatchString(name) {
+		if nvmeController().MatchString(name) {
 			found = append(found, parent+"/"+name)
 		}
 	}

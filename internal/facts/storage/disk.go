@@ -3,7 +3,6 @@ package storage
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/facts/collect"
 	"github.com/headroom/headroom/internal/facts/machine"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // underTest is the role of the disks whose numbers are measured.
@@ -349,7 +349,7 @@ func (d disk) pciAddress() (string, bool) {
 // lastAddress finds the last address of a PCI function in a path.
 func lastAddress(full string) (string, bool) {
 	for _, p := range slices.Backward(strings.Split(full, "/")) {
-		if machine.PCIAddress.MatchString(p) {
+		if machine.PCIAddress().MatchString(p) {
 			return p, true
 		}
 	}
@@ -393,18 +393,18 @@ func controllerOf(s Stack, d blockDevice) string {
 	if address, ok := s.disk("disk", d.Name).pciAddress(); ok {
 		return address
 	}
-	return partOf(d.path, virtioPart)
+	return partOf(d.path, virtioPart())
 }
 
 // adminQueue matches the interrupts that carry no data: the admin queue of an NVMe controller, a virtio device's
 // changes of configuration.
-var adminQueue = regexp.MustCompile(`^nvme\d+q0$|^virtio\d+-config$`)
+var adminQueue = prose.Pattern(`^nvme\d+q0$|^virtio\d+-config$`)
 
 // virtioInterrupts are the numbers of the interrupts of virtio devices, which name them "virtio1-req.0".
 func virtioInterrupts(names map[int]string) map[string][]int {
 	found := map[string][]int{}
 	for irq, name := range names {
-		if device, _, _ := strings.Cut(name, "-"); virtioPart.MatchString(device) {
+		if device, _, _ := strings.Cut(name, "-"); virtioPart().MatchString(device) {
 			found[device] = append(found[device], irq)
 		}
 	}
@@ -415,10 +415,10 @@ func virtioInterrupts(names map[int]string) map[string][]int {
 // others.
 func controllerInterrupts(r collect.Reader, controller string, names map[int]string, virtio map[string][]int) []int {
 	all := virtio[controller]
-	if !virtioPart.MatchString(controller) {
+	if !virtioPart().MatchString(controller) {
 		all = machine.FunctionInterrupts(r, controller)
 	}
-	data := slices.DeleteFunc(slices.Clone(all), func(irq int) bool { return adminQueue.MatchString(names[irq]) })
+	data := slices.DeleteFunc(slices.Clone(all), func(irq int) bool { return adminQueue().MatchString(names[irq]) })
 	if len(data) == 0 {
 		return all
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // inventory is every block device of a machine, with what lies underneath each, read once: questions about thousands of
@@ -100,9 +101,9 @@ func VirtualKind(name string) string {
 		kind string
 		name *regexp.Regexp
 	}{
-		{"dm", dmName}, {"md", mdName}, {"loop", loopName}, {"bcache", bcacheName}, {"drbd", drbdName},
-		{"zfs", zvolName},
-		{"memory", memoryName},
+		{"dm", dmName()}, {"md", mdName()}, {"loop", loopName()}, {"bcache", bcacheName()}, {"drbd", drbdName()},
+		{"zfs", zvolName()},
+		{"memory", memoryName()},
 	} {
 		if k.name.MatchString(name) {
 			return k.kind
@@ -114,19 +115,19 @@ func VirtualKind(name string) string {
 // The names of block devices without hardware. md gives names or numbers ("md_home", "md127", "md_d0"), zd is a volume
 // of ZFS, ram and zram lie in memory.
 var (
-	dmName     = regexp.MustCompile(`^dm-\d+$`)
-	mdName     = regexp.MustCompile(`^md(\d+$|_)`)
-	loopName   = regexp.MustCompile(`^loop\d+$`)
-	bcacheName = regexp.MustCompile(`^bcache\d+$`)
-	drbdName   = regexp.MustCompile(`^drbd\d+$`)
-	zvolName   = regexp.MustCompile(`^zd\d+$`)
-	memoryName = regexp.MustCompile(`^z?ram\d+$`)
+	dmName     = prose.Pattern(`^dm-\d+$`)
+	mdName     = prose.Pattern(`^md(\d+$|_)`)
+	loopName   = prose.Pattern(`^loop\d+$`)
+	bcacheName = prose.Pattern(`^bcache\d+$`)
+	drbdName   = prose.Pattern(`^drbd\d+$`)
+	zvolName   = prose.Pattern(`^zd\d+$`)
+	memoryName = prose.Pattern(`^z?ram\d+$`)
 	// Optical and floppy drives, which nobody measures.
-	mediaName = regexp.MustCompile(`^(sr|fd)\d+$`)
+	mediaName = prose.Pattern(`^(sr|fd)\d+$`)
 )
 
 // IsMedia reports whether a device is an optical or a floppy drive, by its name.
-func IsMedia(name string) bool { return mediaName.MatchString(name) }
+func IsMedia(name string) bool { return mediaName().MatchString(name) }
 
 // wholeDisks are the disks that facts are about: not partitions, not devices made of others, none in memory, none of
 // size zero (an empty card reader). A loop device whose file lies on no disk is one: nothing else shows what arrives

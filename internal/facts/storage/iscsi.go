@@ -31,7 +31,7 @@ func CollectISCSI(r collect.Reader, _ collect.Scope) []lab.Fact {
 	disks := map[string][]string{}
 	for _, name := range r.Names(Class("")) {
 		full := r.Linked(Class(name))
-		session := partOf(full, iscsiSession)
+		session := partOf(full, iscsiSession())
 		if session != "" && path.Base(path.Dir(full)) == "block" {
 			disks[session] = append(disks[session], name)
 		}
@@ -44,7 +44,7 @@ func CollectISCSI(r collect.Reader, _ collect.Scope) []lab.Fact {
 			conn = connections + "/" + strings.Replace(name, "session", "connection", 1) + ":0"
 		}
 		// Its host takes as many commands as the session may have open, without those that manage it.
-		host := partOf(r.Linked(dir), scsiHost)
+		host := partOf(r.Linked(dir), scsiHost())
 		depth := collect.Unknown("iscsi.queue_depth", Class("*")+"/device/queue_depth", "the session has no disks")
 		if len(disks[name]) > 0 {
 			depth = r.Fact("iscsi.queue_depth", Class(disks[name][0])+"/device/queue_depth")

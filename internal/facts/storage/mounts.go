@@ -15,6 +15,7 @@ import (
 	"github.com/headroom/headroom/internal/facts/machine"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // maxMounts is how many mounted file systems are described. A Kubernetes node has hundreds of mounts, most of them
@@ -221,26 +222,26 @@ func backgroundWork() []struct {
 		work  string
 		kinds []string
 	}{
-		{lazyInit, "lazyinit", []string{"ext4"}},
-		{btrfsScrub, "scrub", []string{"btrfs"}},
-		{btrfsBalance, "balance", []string{"btrfs"}},
-		{xfsScrub, "scrub", []string{"xfs"}},
-		{xfsReorganize, "defragment", []string{"xfs"}},
-		{ext4Defragment, "defragment", []string{"ext4"}},
-		{trim, "trim", nil},
+		{lazyInit(), "lazyinit", []string{"ext4"}},
+		{btrfsScrub(), "scrub", []string{"btrfs"}},
+		{btrfsBalance(), "balance", []string{"btrfs"}},
+		{xfsScrub(), "scrub", []string{"xfs"}},
+		{xfsReorganize(), "defragment", []string{"xfs"}},
+		{ext4Defragment(), "defragment", []string{"ext4"}},
+		{trim(), "trim", nil},
 	}
 }
 
 // Names of threads, of which the kernel keeps fifteen characters, and of its workers some more:
 // "kworker/u64:3-btrfs-scrub".
 var (
-	lazyInit       = regexp.MustCompile(`^ext4lazyinit`)
-	btrfsScrub     = regexp.MustCompile(`btrfs-scrub`)
-	btrfsBalance   = regexp.MustCompile(`^btrfs-balance`)
-	xfsScrub       = regexp.MustCompile(`^xfs_scrub`)
-	xfsReorganize  = regexp.MustCompile(`^xfs_fsr$`)
-	ext4Defragment = regexp.MustCompile(`^e4defrag$`)
-	trim           = regexp.MustCompile(`^fstrim$`)
+	lazyInit       = prose.Pattern(`^ext4lazyinit`)
+	btrfsScrub     = prose.Pattern(`btrfs-scrub`)
+	btrfsBalance   = prose.Pattern(`^btrfs-balance`)
+	xfsScrub       = prose.Pattern(`^xfs_scrub`)
+	xfsReorganize  = prose.Pattern(`^xfs_fsr$`)
+	ext4Defragment = prose.Pattern(`^e4defrag$`)
+	trim           = prose.Pattern(`^fstrim$`)
 )
 
 // background looks for work that goes on in file systems by itself and disturbs measurements. btrfs says itself what it

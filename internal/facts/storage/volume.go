@@ -15,10 +15,10 @@ func VolumeCommands(in collect.Scope) [][]string {
 	r := collect.Reader{FS: in.Files}
 	names := r.Names("/sys/class/block")
 	var commands [][]string
-	if slices.ContainsFunc(names, dmName.MatchString) && cannotRun(r, "dmsetup", "dmsetup") == "" {
+	if slices.ContainsFunc(names, dmName().MatchString) && cannotRun(r, "dmsetup", "dmsetup") == "" {
 		commands = append(commands, tableCommand(), statusCommand())
 	}
-	if slices.ContainsFunc(names, drbdName.MatchString) && cannotRun(r, "drbdsetup", "drbd-utils") == "" {
+	if slices.ContainsFunc(names, drbdName().MatchString) && cannotRun(r, "drbdsetup", "drbd-utils") == "" {
 		commands = append(commands, drbdStatusCommand(), drbdShowCommand())
 	}
 	return commands

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 const grubName = "grub"
@@ -33,11 +33,11 @@ func (g grub) environment() string { return path.Join(g.dir, "grubenv") }
 
 var (
 	// The output of 00_header: next_entry is used, and deleted before anything is started.
-	takesNext = regexp.MustCompile(
+	takesNext = prose.Pattern(
 		`(?m)^\s*set default="\$\{next_entry\}"\s*\n\s*set next_entry=\s*\n\s*save_env next_entry\s*$`)
-	takesFile  = regexp.MustCompile(`(?m)^\s*source\s+(\$\{config_directory\}|\$\{?prefix\}?)/custom\.cfg\s*$`)
-	callsBLS   = regexp.MustCompile(`(?m)^\s*blscfg\b`)
-	loadsVideo = regexp.MustCompile(`(?m)^\s*function load_video\b`)
+	takesFile  = prose.Pattern(`(?m)^\s*source\s+(\$\{config_directory\}|\$\{?prefix\}?)/custom\.cfg\s*$`)
+	callsBLS   = prose.Pattern(`(?m)^\s*blscfg\b`)
+	loadsVideo = prose.Pattern(`(?m)^\s*function load_video\b`)
 )
 
 func findGRUB(ctx context.Context, m machine, natural Record) (loader, error) {
@@ -54,9 +54,9 @@ func findGRUB(ctx context.Context, m machine, natural Record) (loader, error) {
 		return nil, err
 	}
 	switch {
-	case !takesNext.MatchString(cfg):
+	case !takesNext().MatchString(cfg):
 		return nil, fmt.Errorf("%s does not take next_entry and delete it", g.config())
-	case !takesFile.MatchString(cfg):
+	case !takesFile().MatchString(cfg):
 		return nil, fmt.Errorf("%s does not read custom.cfg", g.config())
 	case m.exists(g.custom()):
 		return nil, fmt.Errorf("there is a %s already; one that headroom left is removed by headroom restore",
@@ -101,7 +101,7 @@ func findGRUBFolder(ctx context.Context, m machine) (grub, string, error) {
 			}
 			continue
 		}
-		if cfg := string(f.Data); len(grubEntries(cfg)) > 0 || callsBLS.MatchString(cfg) {
+		if cfg := string(f.Data); len(grubEntries(cfg)) > 0 || callsBLS().MatchString(cfg) {
 			found, text = append(found, grub{dir: d}), cfg
 		}
 	}
@@ -187,14 +187,14 @@ func (g grub) entry(ctx context.Context, m machine, natural Record, kernel strin
 			return e, nil // the first is the normal entry; recovery entries follow it
 		}
 	}
-	if callsBLS.MatchString(cfg) {
+	if callsBLS().MatchString(cfg) {
 		entries, err := loaderEntries(m.FS(), "/boot/loader/entries")
 		if err != nil {
 			return grubEntry{}, err
 		}
 		for _, e := range entries {
 			if e.boots(kernel) {
-				return fromLoaderEntry(e, grubVariables(cfg, text[g.environment()]), loadsVideo.MatchString(cfg)), nil
+				return fromLoaderEntry(e, grubVariables(cfg, text[g.environment()]), loadsVideo().MatchString(cfg)), nil
 			}
 		}
 	}

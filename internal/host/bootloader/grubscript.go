@@ -2,8 +2,9 @@ package bootloader
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // grubEntry is a menuentry of grub.cfg.
@@ -16,7 +17,7 @@ type grubEntry struct {
 	linux int
 }
 
-var linuxLine = regexp.MustCompile(`^(\s*)(linux|linux16|linuxefi)\s+(\S+)`)
+var linuxLine = prose.Pattern(`^(\s*)(linux|linux16|linuxefi)\s+(\S+)`)
 
 // grubEntries finds the menu entries that load a kernel, also in submenus. It parses only the format of grub-mkconfig,
 // where an opening brace ends its line and the closing brace is alone on its line; it is not a shell parser.
@@ -47,7 +48,7 @@ func grubEntries(text string) []grubEntry {
 			continue
 		}
 		for i, l := range body {
-			if m := linuxLine.FindStringSubmatch(l); m != nil {
+			if m := linuxLine().FindStringSubmatch(l); m != nil {
 				entries = append(entries, grubEntry{kernel: m[3], body: body, linux: i})
 				break
 			}
@@ -66,7 +67,7 @@ func (e grubEntry) menuentry(id string, args []string) string {
 			continue // would make the one-time entry the default
 		}
 		if i == e.linux {
-			m := linuxLine.FindStringSubmatch(line)
+			m := linuxLine().FindStringSubmatch(line)
 			line = m[1] + m[2] + " " + m[3]
 			for _, a := range args {
 				line += " " + grubQuote(a)

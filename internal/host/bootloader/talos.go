@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // Talos is a node of Talos Linux, reached through the user's talosctl: "talos://10.5.0.2". It has no shell: files can
@@ -169,7 +169,7 @@ func (n *Talos) talosctl(ctx context.Context, args ...string) (string, error) {
 	return string(out.Stdout), err
 }
 
-var tagLine = regexp.MustCompile(`(?m)^\s*(?:Tag:\s*|Talos )(v[0-9]+\.[0-9]+\.\S+)`)
+var tagLine = prose.Pattern(`(?m)^\s*(?:Tag:\s*|Talos )(v[0-9]+\.[0-9]+\.\S+)`)
 
 // talosTag finds the version after a heading in the output of talosctl version.
 //
@@ -183,7 +183,7 @@ func talosTag(printed, heading string) string {
 	if other, _, ok := strings.Cut(part, "Server:"); ok {
 		part = other
 	}
-	if m := tagLine.FindStringSubmatch(part); m != nil {
+	if m := tagLine().FindStringSubmatch(part); m != nil {
 		return m[1]
 	}
 	return ""

@@ -2,7 +2,6 @@ package kube
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // machineKind is what stands before the options of a machine of KubeVirt.
@@ -212,7 +212,7 @@ const DiskVariable = "HEADROOM_KUBE_DISK"
 const ByVirtctl = "virtctl"
 
 // PlainWord is what needs no quotes in any shell. ssh gives its ProxyCommand to the user's own.
-var PlainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@=-]+$`)
+var PlainWord = prose.Pattern(`^[A-Za-z0-9_./:@=-]+$`)
 
 // setThrough reads the way to a machine: "virtctl", "ssh://user@node".
 func setThrough(o *Options, value string) error {
@@ -222,7 +222,7 @@ func setThrough(o *Options, value string) error {
 			return fmt.Errorf("it is %s, or ssh://user@host of a host that reaches addresses of pods, not %q",
 				ByVirtctl, value)
 		}
-		if !PlainWord.MatchString(jump.Destination) {
+		if !PlainWord().MatchString(jump.Destination) {
 			return fmt.Errorf("%q is no host", jump.Destination)
 		}
 	}

@@ -35,7 +35,7 @@ func (r *machineRequest) proxy() (string, error) {
 		argv = append(argv, "-W", "[%h]:%p", "--", jump.Destination)
 	}
 	for _, word := range argv {
-		if !PlainWord.MatchString(word) && word != "[%h]:%p" {
+		if !PlainWord().MatchString(word) && word != "[%h]:%p" {
 			return "", &lab.Error{Kind: lab.Usage,
 				What:   fmt.Sprintf("%q can't be part of the way to the machine: ssh gives it to a shell", word),
 				Target: r.options.Name}

@@ -4,11 +4,11 @@ package command
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // Placeholders that only the target can fill in.
@@ -27,12 +27,12 @@ func OfTarget() []string { return []string{Dir, CPUs, Job} }
 
 // placeholder is a word of lower-case letters in braces. "${name}" of a shell, "{ print }" and "{2}" are not
 // placeholders.
-var placeholder = regexp.MustCompile(`\{([a-z][a-z0-9_]*)\}`)
+var placeholder = prose.Pattern(`\{([a-z][a-z0-9_]*)\}`)
 
 // Placeholders returns the names in a text, each as often as it occurs.
 func Placeholders(text string) []string {
 	var names []string
-	for _, at := range placeholder.FindAllStringSubmatchIndex(text, -1) {
+	for _, at := range placeholder().FindAllStringSubmatchIndex(text, -1) {
 		if !shells(text, at[0]) {
 			names = append(names, text[at[2]:at[3]])
 		}
@@ -47,7 +47,7 @@ func shells(text string, brace int) bool { return brace > 0 && text[brace-1] == 
 func Fill(text string, values map[string]string) string {
 	var b strings.Builder
 	end := 0
-	for _, at := range placeholder.FindAllStringSubmatchIndex(text, -1) {
+	for _, at := range placeholder().FindAllStringSubmatchIndex(text, -1) {
 		value, known := values[text[at[2]:at[3]]]
 		if !known || shells(text, at[0]) {
 			continue

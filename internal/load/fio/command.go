@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/load/pasted"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // Command finds a call of fio in a line of a terminal, with or without a prompt before it, and splits it like a shell.
@@ -25,15 +26,15 @@ func Command(line string) []string {
 }
 
 var (
-	callWithOptions = regexp.MustCompile(pasted.Before + `(fio(?:\.exe)?)\s+(?:\S+\s+)?--?[a-z]`)
-	callOfJobFile   = regexp.MustCompile(
+	callWithOptions = prose.Pattern(pasted.Before + `(fio(?:\.exe)?)\s+(?:\S+\s+)?--?[a-z]`)
+	callOfJobFile   = prose.Pattern(
 		`(?:^|[#$%>❯➜]\s*)(?:sudo\s+)?(?:[\w./-]*/)?(fio)\s+\S+\.(?:fio|job|ini)(?:\s|$)`)
 )
 
 // commandStart returns where the word fio begins as a command: before an option, or after a prompt and before a job
 // file.
 func commandStart(line string) int {
-	for _, call := range []*regexp.Regexp{callWithOptions, callOfJobFile} {
+	for _, call := range []*regexp.Regexp{callWithOptions(), callOfJobFile()} {
 		if m := call.FindStringSubmatchIndex(line); m != nil {
 			return m[2]
 		}

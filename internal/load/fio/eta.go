@@ -2,12 +2,12 @@ package fio
 
 import (
 	"bytes"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // ETA has the values of one of fio's status lines.
@@ -21,9 +21,9 @@ type ETA struct {
 }
 
 var (
-	etaHead  = regexp.MustCompile(`^Jobs: \d{1,9} \(f=\d{1,9}\)`)
-	etaField = regexp.MustCompile(`\[([^][]*?)( /s| ?IOPS| iops)?\]`)
-	etaLeft  = regexp.MustCompile(`^eta (?:(\d+)d:)?(?:(\d+)h:)?(\d+)m:(\d+)s$`)
+	etaHead  = prose.Pattern(`^Jobs: \d{1,9} \(f=\d{1,9}\)`)
+	etaField = prose.Pattern(`\[([^][]*?)( /s| ?IOPS| iops)?\]`)
+	etaLeft  = prose.Pattern(`^eta (?:(\d+)d:)?(?:(\d+)h:)?(\d+)m:(\d+)s$`)
 )
 
 // ParseETA parses one status line of fio 2 or 3, and reports whether it is one.
@@ -32,15 +32,15 @@ var (
 //	Jobs: 2 (f=2), 0-6000 IOPS: [m(2)][-.-%][r=15.6MiB/s,w=8000KiB/s][r=4002,w=2000 IOPS][eta 00m:00s]
 //	Jobs: 4 (f=4): [r(4)] [66.7% done] [258.1MB/0KB/0KB /s] [66.1K/0/0 iops] [eta 00m:01s]
 func ParseETA(line string) (ETA, bool) {
-	head := etaHead.FindString(line)
+	head := etaHead().FindString(line)
 	if head == "" {
 		return ETA{}, false
 	}
 	e := ETA{IOPS: map[string]float64{}, Bandwidth: map[string]float64{}}
 	_, fields, _ := strings.Cut(line[len(head):], ":")
-	for _, m := range etaField.FindAllStringSubmatch(fields, -1) {
+	for _, m := range etaField().FindAllStringSubmatch(fields, -1) {
 		text := m[1]
-		left := etaLeft.FindStringSubmatch(text)
+		left := etaLeft().FindStringSubmatch(text)
 		percent, isPercent := strings.CutSuffix(strings.TrimSuffix(text, " done"), "%")
 		switch {
 		case left != nil:

@@ -165,7 +165,7 @@ func samplesOfAllJobs(t *testing.T) error {
 		"--runtime=3", "--time_based", "--rate_iops=100", "--eta=never")
 	var kept strings.Builder
 	for line := range strings.Lines(string(stdout)) {
-		if iopsLine.MatchString(line) || bandwidthLine.MatchString(line) {
+		if iopsLine().MatchString(line) || bandwidthLine().MatchString(line) {
 			kept.WriteString(line)
 		}
 	}
@@ -248,7 +248,7 @@ func TestReportsOfRealFio(t *testing.T) {
 // issuedIn returns how many reads each entry of fio's output has.
 func issuedIn(text string) (reads []int64) {
 	for line := range strings.Lines(text) {
-		if m := issuedLine.FindStringSubmatch(line); m != nil {
+		if m := issuedLine().FindStringSubmatch(line); m != nil {
 			n, _ := strconv.ParseInt(m[1], 10, 64)
 			reads = append(reads, n)
 		}

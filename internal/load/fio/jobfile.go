@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"regexp"
 	"strings"
 
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // Section is one job of a job file or of a command line.
@@ -160,10 +160,10 @@ func (p *jobFile) option(text string, line int) {
 	params[key], lines[key] = value, line
 }
 
-var replaced = regexp.MustCompile(`\$\{[^}]*\}|\$(ncpus|pagesize|mb_memory)`)
+var replaced = prose.Pattern(`\$\{[^}]*\}|\$(ncpus|pagesize|mb_memory)`)
 
 // variable returns the part of a value that fio would replace, or empty. $jobname, $jobnum and $filenum are replaced by
 // filename_format, not here.
 func variable(value string) string {
-	return replaced.FindString(value)
+	return replaced().FindString(value)
 }

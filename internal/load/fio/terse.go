@@ -1,15 +1,15 @@
 package fio
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // terseLine is fio's terse output (--minimal, --output-format=terse) of versions 3 to 5.
-var terseLine = regexp.MustCompile(`^\s*([345]);(fio-[^;]+);([^;]+);(\d{1,9});(\d{1,5});(\d[^ ]*)`)
+var terseLine = prose.Pattern(`^\s*([345]);(fio-[^;]+);([^;]+);(\d{1,9});(\d{1,5});(\d[^ ]*)`)
 
 const (
 	// terseDirection is how many fields a direction has: sums, three latencies with their percentiles, and samples of

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/headroom/headroom/internal/load/pasted"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // Block is the output for people of one call of fio, pasted from a terminal.
@@ -93,22 +94,22 @@ type textParser struct {
 
 // The lines that are parsed. The patterns limit the digits of numbers that become integers.
 var (
-	headerLine  = regexp.MustCompile(`^\s*(?:<\S+> )?(\S.*): \(g=(\d{1,9})\): rw=([^,]+), bs=(.+), ioengine=([^,]+), iodepth=(\d+)`)
-	versionLine = regexp.MustCompile(`^\s*fio-\d+\.\d\S*$`)
-	jobLine     = regexp.MustCompile(
+	headerLine  = prose.Pattern(`^\s*(?:<\S+> )?(\S.*): \(g=(\d{1,9})\): rw=([^,]+), bs=(.+), ioengine=([^,]+), iodepth=(\d+)`)
+	versionLine = prose.Pattern(`^\s*fio-\d+\.\d\S*$`)
+	jobLine     = prose.Pattern(
 		`^\s*(\S.*): \(groupid=(\d{1,9}), jobs=(\d{1,9})\): err=\s*(\d{1,5})(?::.*pid=(\d{1,9})(?::(.*))?)?`)
-	directionLine   = regexp.MustCompile(`^\s*(read|write|trim|mixed)\s*: (?:IOPS|io|bw)=`)
-	latencyLine     = regexp.MustCompile(`^\s*(slat|clat|lat|sync)\s*\((nsec|usec|msec)\)\s*: (min=.*)`)
-	percentilesLine = regexp.MustCompile(`^\s*(clat|lat|slat|sync) percentiles \((nsec|usec|msec)\):`)
-	percentileField = regexp.MustCompile(`(\d{1,3}(?:\.\d{1,12})?)th=\[\s*(\d{1,18})\]`)
-	bandwidthLine   = regexp.MustCompile(`^\s*bw \(\s*([kKMGT]?i?B)\s*/s\)\s*: min=`)
-	iopsLine        = regexp.MustCompile(`^\s*iops\s*: min=`)
-	cpuLine         = regexp.MustCompile(`^\s*cpu\s*: usr=([\d.]{1,12})%, sys=([\d.]{1,12})%(?:, ctx=(\d{1,18}))?`)
-	issuedLine      = regexp.MustCompile(
+	directionLine   = prose.Pattern(`^\s*(read|write|trim|mixed)\s*: (?:IOPS|io|bw)=`)
+	latencyLine     = prose.Pattern(`^\s*(slat|clat|lat|sync)\s*\((nsec|usec|msec)\)\s*: (min=.*)`)
+	percentilesLine = prose.Pattern(`^\s*(clat|lat|slat|sync) percentiles \((nsec|usec|msec)\):`)
+	percentileField = prose.Pattern(`(\d{1,3}(?:\.\d{1,12})?)th=\[\s*(\d{1,18})\]`)
+	bandwidthLine   = prose.Pattern(`^\s*bw \(\s*([kKMGT]?i?B)\s*/s\)\s*: min=`)
+	iopsLine        = prose.Pattern(`^\s*iops\s*: min=`)
+	cpuLine         = prose.Pattern(`^\s*cpu\s*: usr=([\d.]{1,12})%, sys=([\d.]{1,12})%(?:, ctx=(\d{1,18}))?`)
+	issuedLine      = prose.Pattern(
 		`^\s*issued[^:]*: total=(?:r=)?(\d{1,18})[,/](?:w=)?(\d{1,18})[,/](?:d=)?(\d{1,18})`)
-	targetLine = regexp.MustCompile(`^\s*latency\s*: target=(\d{1,18}), .*depth=(\d{1,9})`)
-	totalLine  = regexp.MustCompile(`^\s*(READ|WRITE|TRIM|MIXED): (?:io=\S+, aggrb|bw)=`)
-	noteLine   = regexp.MustCompile(`^\s*fio: .*`)
+	targetLine = prose.Pattern(`^\s*latency\s*: target=(\d{1,18}), .*depth=(\d{1,9})`)
+	totalLine  = prose.Pattern(`^\s*(READ|WRITE|TRIM|MIXED): (?:io=\S+, aggrb|bw)=`)
+	noteLine   = prose.Pattern(`^\s*fio: .*`)
 )
 
 func (p *textParser) line(text string) {
@@ -127,37 +128,37 @@ func (p *textParser) line(text string) {
 		return
 	}
 	p.beginLoops(text)
-	p.clients = p.clients || clientLine.MatchString(text)
+	p.clients = p.clients || clientLine().MatchString(text)
 	// Each kind of line has a pattern and a function for the captured groups.
 	for _, kind := range []struct {
 		pattern *regexp.Regexp
 		read    func(text string, m []string)
 	}{
-		{headerLine, p.header},
-		{terseLine, p.terse},
-		{jobLine, p.beginJob},
-		{directionLine, p.rates},
-		{latencyLine, p.latency},
-		{percentilesLine, p.beginPercentiles},
-		{bandwidthLine, p.bandwidthSamples},
-		{iopsLine, p.iopsSamples},
-		{cpuLine, p.cpu},
-		{issuedLine, p.issued},
-		{targetLine, p.latencyTarget},
-		{totalLine, p.total},
-		{statusLine, p.status},
-		{versionLine, p.version},
-		{startingLine, p.banner},
-		{noteLine, p.note},
-		{pasted.Prompt, p.prompt},
-		{loopEnd, func(string, []string) { p.loops = nil }},
+		{headerLine(), p.header},
+		{terseLine(), p.terse},
+		{jobLine(), p.beginJob},
+		{directionLine(), p.rates},
+		{latencyLine(), p.latency},
+		{percentilesLine(), p.beginPercentiles},
+		{bandwidthLine(), p.bandwidthSamples},
+		{iopsLine(), p.iopsSamples},
+		{cpuLine(), p.cpu},
+		{issuedLine(), p.issued},
+		{targetLine(), p.latencyTarget},
+		{totalLine(), p.total},
+		{statusLine(), p.status},
+		{versionLine(), p.version},
+		{startingLine(), p.banner},
+		{noteLine(), p.note},
+		{pasted.Prompt(), p.prompt},
+		{loopEnd(), func(string, []string) { p.loops = nil }},
 	} {
 		if m := kind.pattern.FindStringSubmatch(text); m != nil {
 			kind.read(text, m)
 			return
 		}
 	}
-	if all := percentileField.FindAllStringSubmatch(text, -1); all != nil {
+	if all := percentileField().FindAllStringSubmatch(text, -1); all != nil {
 		p.addPercentiles(all)
 	}
 }

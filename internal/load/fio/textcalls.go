@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/headroom/headroom/internal/load/pasted"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // The results of several calls follow each other in one text. A new call begins at a command, at a header line, and,
@@ -29,12 +29,12 @@ import (
 // Results after a command belong to it until another prompt follows: it ran in a loop, or more than once.
 
 var (
-	startingLine = regexp.MustCompile(`^\s*(?:<\S+> )?Starting \d+ (?:process|thread)`)
-	statusLine   = regexp.MustCompile(`^\s*Run status group \d+ \(`)
-	clientLine   = regexp.MustCompile(`^\s*(?:<\S+> |hostname=\S+, be=\d)`)
-	optionWord   = regexp.MustCompile(`(?:^|\s)--?[a-z][a-z_]*(?:=|\s|$)`)
-	loopStart    = regexp.MustCompile(`\bfor\s+([A-Za-z_]\w*)\s+in\s+([^;$` + "`" + `(){}*?\[\]]+?)\s*(?:;\s*do\b|;?\s*$)`)
-	loopEnd      = regexp.MustCompile(`(?:^|;)\s*done\b`)
+	startingLine = prose.Pattern(`^\s*(?:<\S+> )?Starting \d+ (?:process|thread)`)
+	statusLine   = prose.Pattern(`^\s*Run status group \d+ \(`)
+	clientLine   = prose.Pattern(`^\s*(?:<\S+> |hostname=\S+, be=\d)`)
+	optionWord   = prose.Pattern(`(?:^|\s)--?[a-z][a-z_]*(?:=|\s|$)`)
+	loopStart    = prose.Pattern(`\bfor\s+([A-Za-z_]\w*)\s+in\s+([^;$` + "`" + `(){}*?\[\]]+?)\s*(?:;\s*do\b|;?\s*$)`)
+	loopEnd      = prose.Pattern(`(?:^|;)\s*done\b`)
 )
 
 // call is a command from a pasted text. pass counts the results of it that were read before the current ones.
@@ -58,7 +58,7 @@ const mostLoops = 4
 
 // beginLoops parses the loops that a line begins.
 func (p *textParser) beginLoops(text string) {
-	for _, m := range loopStart.FindAllStringSubmatch(text, -1) {
+	for _, m := range loopStart().FindAllStringSubmatch(text, -1) {
 		// A list of only blanks has no values.
 		if values := strings.Fields(m[2]); len(values) > 0 {
 			p.loops = append(p.loops, loop{m[1], values})
@@ -91,7 +91,7 @@ func (p *textParser) beginCall(text string, command []string) {
 	p.call.loops = slices.Clone(p.loops)
 	p.begin()
 	p.wrapped = text
-	if loopEnd.MatchString(text) {
+	if loopEnd().MatchString(text) {
 		p.loops = nil
 	}
 }
@@ -103,7 +103,7 @@ func (p *textParser) beginCall(text string, command []string) {
 func (p *textParser) goesOn(text string) bool {
 	before := p.wrapped
 	p.wrapped = ""
-	if before == "" || !optionWord.MatchString(text) || commandStart(text) >= 0 || pasted.Prompt.MatchString(text) {
+	if before == "" || !optionWord().MatchString(text) || commandStart(text) >= 0 || pasted.Prompt().MatchString(text) {
 		return false
 	}
 	rest := strings.TrimSpace(text)

@@ -10,6 +10,8 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // Is reports whether a text has documents of iperf3: with the version at their beginning, or with an end whose
@@ -47,7 +49,7 @@ func ParseAll(text []byte) (all []Result, damaged []int, err error) {
 	p := &documents{}
 	var first error
 	line, counted := 1, 0
-	for at := next(text, 0, anyObject); at >= 0; {
+	for at := next(text, 0, anyObject()); at >= 0; {
 		line, counted = line+bytes.Count(text[counted:at], []byte("\n")), at
 		p.line = line
 		d := json.NewDecoder(bytes.NewReader(text[at:]))
@@ -57,13 +59,13 @@ func ParseAll(text []byte) (all []Result, damaged []int, err error) {
 			fault = p.value(raw, mostNested)
 		}
 		if fault == nil {
-			at = next(text, at+int(d.InputOffset()), anyObject)
+			at = next(text, at+int(d.InputOffset()), anyObject())
 			continue
 		}
 		if errors.Is(fault, io.ErrUnexpectedEOF) {
 			fault = errors.New("it is cut off")
 		}
-		if begins := documentStart.FindIndex(text[at:]); begins != nil && begins[0] == 0 && p.stream == nil {
+		if begins := documentStart().FindIndex(text[at:]); begins != nil && begins[0] == 0 && p.stream == nil {
 			damaged = append(damaged, line)
 		}
 		if first == nil {
@@ -72,7 +74,7 @@ func ParseAll(text []byte) (all []Result, damaged []int, err error) {
 		if len(damaged) > mostDamaged {
 			return nil, nil, fmt.Errorf("more than %d documents are damaged: %w", mostDamaged, first)
 		}
-		at = next(text, at+1, documentStart)
+		at = next(text, at+1, documentStart())
 	}
 	p.finish()
 	for _, d := range p.found {
@@ -108,9 +110,9 @@ func (r Result) Same(other Result) bool {
 }
 
 var (
-	anyObject = regexp.MustCompile(`\{`)
+	anyObject = prose.Pattern(`\{`)
 	// documentStart is the beginning of a document, or of the first event of a test.
-	documentStart = regexp.MustCompile(`\{\s*"(?:start"\s*:\s*\{|event"\s*:\s*"start")`)
+	documentStart = prose.Pattern(`\{\s*"(?:start"\s*:\s*\{|event"\s*:\s*"start")`)
 )
 
 // next returns where a pattern matches from a position on; -1 if it does not.

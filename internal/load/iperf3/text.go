@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headroom/headroom/internal/load/pasted"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // Pasted is one test as iperf3 or iperf 2 printed it for people.
@@ -53,7 +54,7 @@ func ParseText(text string) (all []Pasted, lost []int, err error) {
 }
 
 // IsText reports whether a text has lines of a test.
-func IsText(text []byte) bool { return rowLine.Match(text) || failedLine.Match(text) }
+func IsText(text []byte) bool { return rowLine().Match(text) || failedLine().Match(text) }
 
 // textParser parses line by line.
 type textParser struct {
@@ -116,40 +117,40 @@ const number = `\d{1,15}(?:[.,]\d{1,9})?`
 // The lines that are parsed. Other text can precede them: a title, a time, a pod; but no quotation mark, as in JSON
 // that contains the text of a server.
 var (
-	callPattern = regexp.MustCompile(pasted.Before + `(iperf[23]?(?:\.exe)?)\s+(?:\S+\s+)?--?[A-Za-z]`)
-	rowLine     = regexp.MustCompile(`(?m)^[^"\n]*\[ *(\*?\d{1,5}|\*?SUM(?:-\d{1,5})?|FD\d{1,5})\](?:\[([TR]X)-([CS])\])?\s+` +
+	callPattern = prose.Pattern(pasted.Before + `(iperf[23]?(?:\.exe)?)\s+(?:\S+\s+)?--?[A-Za-z]`)
+	rowLine     = prose.Pattern(`(?m)^[^"\n]*\[ *(\*?\d{1,5}|\*?SUM(?:-\d{1,5})?|FD\d{1,5})\](?:\[([TR]X)-([CS])\])?\s+` +
 		`(` + number + `)\s*-\s*(` + number + `)\s+sec\s+` + number + `\s+[KMGT]?Bytes\s+` +
 		`(` + number + `)\s+([KMGT]?)(bits|Bytes)/sec(.*)`)
-	rateLine    = regexp.MustCompile(`\d\s+[KMGT]?(?:bits|Bytes)/sec`)
-	failedLine  = regexp.MustCompile(`(?m)^[^"\n]*\biperf3: (?:error - (.*)|((?:interrupt|parameter error) - .*))`)
-	refusedLine = regexp.MustCompile(`(?:^|\s)((?:tcp |udp )?connect failed: .*)`)
-	donePattern = regexp.MustCompile(`iperf Done\.`)
+	rateLine    = prose.Pattern(`\d\s+[KMGT]?(?:bits|Bytes)/sec`)
+	failedLine  = prose.Pattern(`(?m)^[^"\n]*\biperf3: (?:error - (.*)|((?:interrupt|parameter error) - .*))`)
+	refusedLine = prose.Pattern(`(?:^|\s)((?:tcp |udp )?connect failed: .*)`)
+	donePattern = prose.Pattern(`iperf Done\.`)
 	// copiedLine precedes the lines that --get-server-output adds, which describe the same test.
-	copiedLine     = regexp.MustCompile(`Server (?:JSON )?output:\s*$`)
-	connectingLine = regexp.MustCompile(`Connecting to host (\S+), port \d+`)
-	acceptedLine   = regexp.MustCompile(`Accepted connection from \S+, port \d+`)
-	clientLine     = regexp.MustCompile(`Client connecting to (\S+), (TCP|UDP) port \d+`)
-	serverLine     = regexp.MustCompile(`Server listening on (?:(TCP|UDP) port (\d+)|\d+)`)
-	reverseLine    = regexp.MustCompile(`Reverse mode, remote host \S+ is sending`)
-	hyphens        = regexp.MustCompile(`- - - - -|Test Complete\.`)
-	titleLine      = regexp.MustCompile(`\[ *ID\](.*)`)
-	reportLine     = regexp.MustCompile(`\[ *(\d{1,5})\] Server Report:`)
-	datagramLine   = regexp.MustCompile(`(?:Sending|Receiving) (\d{1,9}) byte datagrams`)
-	bufferLine     = regexp.MustCompile(`Write buffer size: *(\d{1,15}) Byte`)
-	versionLine    = regexp.MustCompile(`(?:^|\s)iperf (3\.\d+\S*)\s*(?:\(|$)`)
-	timeLine       = regexp.MustCompile(`Time: (\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT)`)
-	startingLine   = regexp.MustCompile(`Starting Test: protocol: (\w+), (\d{1,9}) streams, (\d{1,12}) byte blocks, ` +
+	copiedLine     = prose.Pattern(`Server (?:JSON )?output:\s*$`)
+	connectingLine = prose.Pattern(`Connecting to host (\S+), port \d+`)
+	acceptedLine   = prose.Pattern(`Accepted connection from \S+, port \d+`)
+	clientLine     = prose.Pattern(`Client connecting to (\S+), (TCP|UDP) port \d+`)
+	serverLine     = prose.Pattern(`Server listening on (?:(TCP|UDP) port (\d+)|\d+)`)
+	reverseLine    = prose.Pattern(`Reverse mode, remote host \S+ is sending`)
+	hyphens        = prose.Pattern(`- - - - -|Test Complete\.`)
+	titleLine      = prose.Pattern(`\[ *ID\](.*)`)
+	reportLine     = prose.Pattern(`\[ *(\d{1,5})\] Server Report:`)
+	datagramLine   = prose.Pattern(`(?:Sending|Receiving) (\d{1,9}) byte datagrams`)
+	bufferLine     = prose.Pattern(`Write buffer size: *(\d{1,15}) Byte`)
+	versionLine    = prose.Pattern(`(?:^|\s)iperf (3\.\d+\S*)\s*(?:\(|$)`)
+	timeLine       = prose.Pattern(`Time: (\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT)`)
+	startingLine   = prose.Pattern(`Starting Test: protocol: (\w+), (\d{1,9}) streams, (\d{1,12}) byte blocks, ` +
 		`omitting (\d{1,9}) seconds, (?:(\d{1,9}) second test|\d+ \w+ to send)`)
-	cpuLine        = regexp.MustCompile(`CPU Utilization: local/\w+ ([\d.]{1,9})% .*remote/\w+ ([\d.]{1,9})%`)
-	cookieLine     = regexp.MustCompile(`Cookie: (\S+)`)
-	targetLine     = regexp.MustCompile(`Target Bitrate: (\d{1,15})`)
-	congestionLine = regexp.MustCompile(`snd_tcp_congestion (\w+)`)
-	connectLine    = regexp.MustCompile(`\[ *\*?(\d{1,5})\] local (\S+) port (\d+) connected (to|with) (\S+) port \d+(.*)`)
-	lossRest       = regexp.MustCompile(
+	cpuLine        = prose.Pattern(`CPU Utilization: local/\w+ ([\d.]{1,9})% .*remote/\w+ ([\d.]{1,9})%`)
+	cookieLine     = prose.Pattern(`Cookie: (\S+)`)
+	targetLine     = prose.Pattern(`Target Bitrate: (\d{1,15})`)
+	congestionLine = prose.Pattern(`snd_tcp_congestion (\w+)`)
+	connectLine    = prose.Pattern(`\[ *\*?(\d{1,5})\] local (\S+) port (\d+) connected (to|with) (\S+) port \d+(.*)`)
+	lossRest       = prose.Pattern(
 		`^\s+(?:(` + number + `) ms\s+)?(-?\d{1,15}|Unknown)/\s*(\d{1,15})(?:\s+\([^)]*%\))?`)
-	endPattern    = regexp.MustCompile(`\b(?:sender|receiver)\b`)
-	sentAgainRest = regexp.MustCompile(`^\s+(\d{1,15})(?:\s|$)`)
-	enhancedRest  = regexp.MustCompile(`^\s+\d+/\d+\s+(\d{1,15})(?:\s|$)`)
+	endPattern    = prose.Pattern(`\b(?:sender|receiver)\b`)
+	sentAgainRest = prose.Pattern(`^\s+(\d{1,15})(?:\s|$)`)
+	enhancedRest  = prose.Pattern(`^\s+\d+/\d+\s+(\d{1,15})(?:\s|$)`)
 )
 
 func (p *textParser) line(text string) {
@@ -160,7 +161,7 @@ func (p *textParser) line(text string) {
 		p.open = strings.TrimRight(cut, " ")
 		return
 	}
-	if command := pasted.Command(text, callPattern); command != nil && optionsOf(command)["role"] != "" {
+	if command := pasted.Command(text, callPattern()); command != nil && optionsOf(command)["role"] != "" {
 		p.end()
 		p.command, p.prompt, p.copied = command, p.number, false
 		return
@@ -170,45 +171,46 @@ func (p *textParser) line(text string) {
 		pattern *regexp.Regexp
 		read    func(m []string)
 	}{
-		{donePattern, func([]string) { p.end(); p.copied = false }},
-		{connectingLine, func(m []string) { p.begin("C"); p.at.host, p.copied = m[1], false }},
-		{copiedLine, func([]string) { p.copied = true }},
-		{rowLine, p.row},
-		{connectLine, p.connect},
-		{acceptedLine, func([]string) { p.begin("S") }},
-		{clientLine, p.client},
-		{serverLine, p.server},
-		{reverseLine, func([]string) { p.test().reverse = true }},
-		{hyphens, func([]string) { p.test().parted = true }},
-		{titleLine, func(m []string) {
+		{donePattern(), func([]string) { p.end(); p.copied = false }},
+		{connectingLine(), func(m []string) { p.begin("C"); p.at.host, p.copied = m[1], false }},
+		{copiedLine(), func([]string) { p.copied = true }},
+		{rowLine(), p.row},
+		{connectLine(), p.connect},
+		{acceptedLine(), func([]string) { p.begin("S") }},
+		{clientLine(), p.client},
+		{serverLine(), p.server},
+		{reverseLine(), func([]string) { p.test().reverse = true }},
+		{hyphens(), func([]string) { p.test().parted = true }},
+		{titleLine(), func(m []string) {
 			t := p.test()
 			t.summary = t.summary || t.parted
 			t.udp = t.udp || strings.Contains(m[1], "Datagrams")
 			t.sends = t.sends || strings.Contains(m[1], "Cwnd") || strings.Contains(m[1], "Total Datagrams") &&
 				!strings.Contains(m[1], "/Total")
 		}},
-		{reportLine, func(m []string) { p.test().report = m[1] }},
-		{datagramLine, func(m []string) { p.test().udp, p.test().block = true, parsedInt(m[1]) }},
-		{bufferLine, func(m []string) { p.test().block = parsedInt(m[1]) }},
-		{versionLine, func(m []string) { p.unlessRows().version = m[1] }},
-		{timeLine, func(m []string) { p.unlessRows().start = parsedTime(m[1]) }},
-		{startingLine, p.starting},
-		{cpuLine, func(m []string) {
+		{reportLine(), func(m []string) { p.test().report = m[1] }},
+		{datagramLine(), func(m []string) { p.test().udp, p.test().block = true, parsedInt(m[1]) }},
+		{bufferLine(), func(m []string) { p.test().block = parsedInt(m[1]) }},
+		{versionLine(), func(m []string) { p.unlessRows().version = m[1] }},
+		{timeLine(), func(m []string) { p.unlessRows().start = parsedTime(m[1]) }},
+		{startingLine(), p.starting},
+		{cpuLine(), func(m []string) {
 			p.test().cpu = map[string]float64{"local": parsedNumber(m[1]) / 100, "remote": parsedNumber(m[2]) / 100}
 		}},
-		{cookieLine, func(m []string) { p.test().cookie = m[1] }},
-		{targetLine, func(m []string) { p.test().rate = parsedNumber(m[1]) / 8 }},
-		{congestionLine, func(m []string) { p.test().congestion = m[1] }},
-		{refusedLine, func(m []string) { p.test().failed = m[1] }},
-		{failedLine, func(m []string) { p.test().failed = m[1] + m[2] }},
-		{pasted.Prompt, func([]string) { p.end(); p.command, p.copied = nil, false }},
-		{rateLine, func([]string) { p.lost = append(p.lost, p.number) }},
+		{cookieLine(), func(m []string) { p.test().cookie = m[1] }},
+		{targetLine(), func(m []string) { p.test().rate = parsedNumber(m[1]) / 8 }},
+		{congestionLine(), func(m []string) { p.test().congestion = m[1] }},
+		{refusedLine(), func(m []string) { p.test().failed = m[1] }},
+		{failedLine(), func(m []string) { p.test().failed = m[1] + m[2] }},
+		{pasted.Prompt(), func([]string) { p.end(); p.command, p.copied = nil, false }},
+		{rateLine(), func([]string) { p.lost = append(p.lost, p.number) }},
 	} {
 		m := kind.pattern.FindStringSubmatch(text)
 		if m == nil {
 			continue
 		}
-		if !p.copied || kind.pattern == donePattern || kind.pattern == connectingLine || kind.pattern == pasted.Prompt {
+		if !p.copied || kind.pattern == donePattern() || kind.pattern == connectingLine() ||
+			kind.pattern == pasted.Prompt() {
 			kind.read(m)
 		}
 		return

@@ -41,8 +41,8 @@ func (p *textParser) row(m []string) {
 	}
 	rest := m[9]
 	r.omitted = strings.Contains(rest, "(omitted)")
-	r.end = endPattern.FindString(rest)
-	loss := lossRest.FindStringSubmatch(rest)
+	r.end = endPattern().FindString(rest)
+	loss := lossRest().FindStringSubmatch(rest)
 	if loss != nil && loss[1] == "" && !strings.Contains(loss[0], "%") {
 		loss = nil // writes and their errors
 	}
@@ -65,9 +65,9 @@ func (p *textParser) row(m []string) {
 	if decimals := m[5][1+strings.LastIndexAny(m[5], ".,"):]; len(t.connections) == 0 && len(decimals) != 2 {
 		t.two = true // iperf3 prints hundredths of a second
 	}
-	again := sentAgainRest.FindStringSubmatch(rest)
+	again := sentAgainRest().FindStringSubmatch(rest)
 	if t.two {
-		again = enhancedRest.FindStringSubmatch(rest)
+		again = enhancedRest().FindStringSubmatch(rest)
 	}
 	if again != nil && !t.udp {
 		r.again = parsedInt(again[1])

@@ -2,7 +2,8 @@ package pasted
 
 import (
 	"bytes"
-	"regexp"
+
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // Named has the lines of a text that begin with the same name, without that name.
@@ -12,7 +13,7 @@ type Named struct {
 }
 
 // level is not a machine's name, but a program's word for its messages or its streams.
-var level = regexp.MustCompile(`(?i)^\[?(?:trace|debug|info|notice|warn|warning|error|fatal|stdout|stderr|out|err|sum)\b`)
+var level = prose.Pattern(`(?i)^\[?(?:trace|debug|info|notice|warn|warning|error|fatal|stdout|stderr|out|err|sum)\b`)
 
 // ByName splits a text of several machines by the names before its lines, in the order of their first lines. It returns
 // nil unless nine of ten lines have one of at least two names, and each name three lines.
@@ -31,7 +32,7 @@ func ByName(text []byte) []Named {
 	for line := range bytes.Lines(text) {
 		before := NameBefore(line)
 		label := string(bytes.Trim(before, " \t:|[]"))
-		if label == "" || label == "$" || result.Match(before) || level.Match(before) {
+		if label == "" || label == "$" || result().Match(before) || level().Match(before) {
 			if len(bytes.TrimSpace(line)) > 0 {
 				without++
 			}

@@ -2,11 +2,12 @@ package pasted
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // WithoutCommonStart returns a text without the prefix that nine of ten of its lines share; nil if they share none.
@@ -58,13 +59,13 @@ type token struct {
 	end  int
 }
 
-var address = regexp.MustCompile(`\b\d{1,3}(?:\.\d{1,3}){3}\b`)
+var address = prose.Pattern(`\b\d{1,3}(?:\.\d{1,3}){3}\b`)
 
 // tokens returns the tokens of the beginning of a line.
 func tokens(line []byte) (all []token) {
 	const most = 200
 	line = line[:min(len(line), most)]
-	named := address.FindAllIndex(line, -1)
+	named := address().FindAllIndex(line, -1)
 	for at := 0; at < len(line); {
 		r, size := utf8.DecodeRune(line[at:])
 		end := at + size

@@ -11,22 +11,23 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 var (
 	// callPattern finds a call. It does not match "netperf -t tcp_rr".
-	callPattern = regexp.MustCompile(`(?m)(?:^\s*|[/(;&|#$%>❯➜]\s*|\b(?:sudo|time|exec|--)\s+)` +
+	callPattern = prose.Pattern(`(?m)(?:^\s*|[/(;&|#$%>❯➜]\s*|\b(?:sudo|time|exec|--)\s+)` +
 		`((?:tcp|udp|psp)_(?:stream|rr|crr))(?:\s+-|\s*$)`)
-	rate    = regexp.MustCompile(`(?m)^\s*throughput=\d`)
-	begins  = regexp.MustCompile(`^\s*VERSION=\d`)
-	setting = regexp.MustCompile(`^\s*([a-z][A-Za-z0-9_]*(?:\.\d+)?)=(.*)$`)
-	marks   = regexp.MustCompile(`\b(?:local_throughput|remote_throughput|throughput_units|throughput_Mbps|` +
+	rate    = prose.Pattern(`(?m)^\s*throughput=\d`)
+	begins  = prose.Pattern(`^\s*VERSION=\d`)
+	setting = prose.Pattern(`^\s*([a-z][A-Za-z0-9_]*(?:\.\d+)?)=(.*)$`)
+	marks   = prose.Pattern(`\b(?:local_throughput|remote_throughput|throughput_units|throughput_Mbps|` +
 		`invalid_secret_count|correlation_coefficient)=`)
 )
 
 // IsNeper reports whether a text has output of neper.
 func IsNeper(text []byte) bool {
-	return marks.Match(text) || rate.Match(text) && callPattern.Match(text)
+	return marks().Match(text) || rate().Match(text) && callPattern().Match(text)
 }
 
 // ParseNeper parses tests, of one call or several, with commands and prose between them. Left are tests that could not
@@ -40,7 +41,7 @@ func IsNeper(text []byte) bool {
 // Sources: define_all_flags.c, thread.c, rr.c, stream.c, histo.c and common.c of neper; for the versions before July
 // 2019, which had no udp_stream, tcp_crr and local_throughput, tcp_stream.c and tcp_rr.c.
 func ParseNeper(text string) (all []Result, left []Left) {
-	for _, part := range Parts(text, callPattern, begins) {
+	for _, part := range Parts(text, callPattern(), begins()) {
 		for _, t := range neperTests(part) {
 			r, reason := t.result()
 			if reason != "" {
@@ -64,7 +65,7 @@ type neperTest struct {
 func neperTests(part Part) (all []neperTest) {
 	last := neperTest{values: map[string]string{}}
 	for i, line := range part.Lines {
-		m := setting.FindStringSubmatch(line)
+		m := setting().FindStringSubmatch(line)
 		if m == nil || !slices.Contains(neperCounts(), m[1]) && !slices.Contains(neperChanges(), m[1]) &&
 			!strings.HasPrefix(m[1], "latency_p") {
 			continue
@@ -79,7 +80,7 @@ func neperTests(part Part) (all []neperTest) {
 		last.values[m[1]] = strings.TrimSpace(m[2])
 	}
 	whole := strings.Join(part.Lines, "\n")
-	if !marks.MatchString(whole) && (part.Command == nil || !rate.MatchString(whole)) {
+	if !marks().MatchString(whole) && (part.Command == nil || !rate().MatchString(whole)) {
 		return nil // other programs print host=a, too
 	}
 	if len(last.values) == 0 {

@@ -4,27 +4,27 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 var (
 	// netperfCall finds a call. Omni output contains one in quotes, as a value.
-	netperfCall = regexp.MustCompile(`^[^"]*?(?:^|[\s/(;&|#$%>❯➜])(netperf)\s+(?:\S+\s+)?--?[A-Za-z]`)
+	netperfCall = prose.Pattern(`^[^"]*?(?:^|[\s/(;&|#$%>❯➜])(netperf)\s+(?:\S+\s+)?--?[A-Za-z]`)
 	// netperfBanner begins a test: "MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to h () port 0
 	// AF_INET".
-	netperfBanner = regexp.MustCompile(`(?:MIGRATED )?\b([A-Z]+ [A-Za-z/| ]{2,40}?) TEST from .*? to (\S*) \(([^)]*)\) port`)
-	burst         = regexp.MustCompile(` first burst (\d{1,9})`)
+	netperfBanner = prose.Pattern(`(?:MIGRATED )?\b([A-Z]+ [A-Za-z/| ]{2,40}?) TEST from .*? to (\S*) \(([^)]*)\) port`)
+	burst         = prose.Pattern(` first burst (\d{1,9})`)
 	// unitOf a rate, at the end of the titles or in a value.
-	unitOf     = regexp.MustCompile(`(10\^\d+bits|[KMG]?Bytes|Trans|Usec)\s*/s`)
-	rrTitle    = regexp.MustCompile(`\bRequest\s+Resp\.`)
-	numbers    = regexp.MustCompile(`^\s*-?\d[\d.]*(?:\s+-?[\d.]+){1,12}\s*$`)
-	namedValue = regexp.MustCompile(`^\s*([A-Z][A-Z0-9_]{2,60})=(.*)$`)
-	separated  = regexp.MustCompile(`^\s*(?:[^,]+,)*Throughput(?:,[^,]+)*$`)
+	unitOf     = prose.Pattern(`(10\^\d+bits|[KMG]?Bytes|Trans|Usec)\s*/s`)
+	rrTitle    = prose.Pattern(`\bRequest\s+Resp\.`)
+	numbers    = prose.Pattern(`^\s*-?\d[\d.]*(?:\s+-?[\d.]+){1,12}\s*$`)
+	namedValue = prose.Pattern(`^\s*([A-Z][A-Z0-9_]{2,60})=(.*)$`)
+	separated  = prose.Pattern(`^\s*(?:[^,]+,)*Throughput(?:,[^,]+)*$`)
 )
 
 // netperfBits returns a unit in bit/s, as netperf's code computes it.
@@ -35,7 +35,7 @@ func netperfBits(unit string) (float64, bool) {
 }
 
 // IsNetperf reports whether a text has output of netperf.
-func IsNetperf(text []byte) bool { return netperfBanner.Match(text) }
+func IsNetperf(text []byte) bool { return netperfBanner().Match(text) }
 
 // ParseNetperf parses tests, of one call or several, with commands and prose between them. Left are tests that could
 // not be parsed. Classic tests print tables; omni tests print names and values (-k), values separated by commas (-o) or
@@ -48,10 +48,10 @@ func IsNetperf(text []byte) bool { return netperfBanner.Match(text) }
 // Sources: nettest_bsd.c of netperf for the tables, print_omni_keyword, print_omni_csv and print_omni_human in
 // nettest_omni.c, and format_units and calc_thruput_interval_omni in netlib.c for the meaning of units.
 func ParseNetperf(text string) (all []Result, left []Left) {
-	for _, part := range Parts(text, netperfCall, netperfBanner) {
+	for _, part := range Parts(text, netperfCall(), netperfBanner()) {
 		t, began := netperfTest{}, false
 		for i, line := range part.Lines {
-			if m := netperfBanner.FindStringSubmatch(line); m != nil {
+			if m := netperfBanner().FindStringSubmatch(line); m != nil {
 				t, began = newNetperfTest(m, line), true
 				part.Line += i
 				part.Lines = part.Lines[i:]
@@ -87,7 +87,7 @@ func ParseNetperf(text string) (all []Result, left []Left) {
 const netperfUntitled = "figures without titles, as -P 0 prints them; leave -P 0 out"
 
 // isNetperfRow reports whether a line may have figures.
-func isNetperfRow(line string) bool { return numbers.MatchString(line) || unitOf.MatchString(line) }
+func isNetperfRow(line string) bool { return numbers().MatchString(line) || unitOf().MatchString(line) }
 
 // netperfTest is one printed test.
 type netperfTest struct {
@@ -109,7 +109,7 @@ type netperfTest struct {
 
 func newNetperfTest(m []string, line string) netperfTest {
 	t := netperfTest{name: strings.TrimSpace(m[1]), server: cmp.Or(m[3], m[2]), values: map[string]string{}}
-	if b := burst.FindStringSubmatch(line); b != nil && b[1] != "0" {
+	if b := burst().FindStringSubmatch(line); b != nil && b[1] != "0" {
 		t.burst = b[1]
 	}
 	return t
@@ -121,7 +121,7 @@ func (t *netperfTest) line(text string) {
 	}
 	columns := t.columns(text)
 	t.above = append(t.above, text)
-	t.untitled = columns == nil && t.titles == nil && unitOf.MatchString(t.last) && unitOf.MatchString(text) &&
+	t.untitled = columns == nil && t.titles == nil && unitOf().MatchString(t.last) && unitOf().MatchString(text) &&
 		len(strings.Fields(text)) == len(strings.Fields(t.last)) &&
 		strings.Count(text, ",") == strings.Count(t.last, ",")
 	switch {
@@ -135,14 +135,14 @@ func (t *netperfTest) line(text string) {
 			}
 		}
 		t.titles, t.last = nil, text
-	case separated.MatchString(text):
+	case separated().MatchString(text):
 		for _, title := range strings.Split(text, ",") {
 			t.titles = append(t.titles, cmp.Or(netperfTitles()[strings.TrimSpace(title)], "-"))
 		}
-	case namedValue.MatchString(text):
-		m := namedValue.FindStringSubmatch(text)
+	case namedValue().MatchString(text):
+		m := namedValue().FindStringSubmatch(text)
 		t.values[m[1]] = strings.TrimSpace(m[2])
-	case numbers.MatchString(text):
+	case numbers().MatchString(text):
 		var row []float64
 		for _, field := range strings.Fields(text) {
 			row = append(row, netperfNumber(field))
@@ -150,10 +150,10 @@ func (t *netperfTest) line(text string) {
 		t.untitled = len(t.rows) > 0 && len(row) == len(t.rows[0])
 		t.rows = append(t.rows, row)
 	case len(t.rows) == 0:
-		if m := unitOf.FindStringSubmatch(text); m != nil {
+		if m := unitOf().FindStringSubmatch(text); m != nil {
 			t.unit = m[1]
 		}
-		t.requests = t.requests || rrTitle.MatchString(text)
+		t.requests = t.requests || rrTitle().MatchString(text)
 		if strings.Contains(text, "per sec") && t.requests {
 			t.unit = cmp.Or(t.unit, "Trans")
 		}
@@ -202,7 +202,7 @@ func (t *netperfTest) columns(text string) map[string]string {
 		case "PROTOCOL", "DIRECTION":
 			fits = true
 		case "THROUGHPUT_UNITS":
-			fits = unitOf.MatchString(value)
+			fits = unitOf().MatchString(value)
 		}
 		if fits {
 			if values == nil {
@@ -317,7 +317,7 @@ func (t *netperfTest) omni(k netperfKind, r *Result, set func(name, value string
 	r.Seconds = netperfNumber(t.values["ELAPSED_TIME"])
 	value := t.values["THROUGHPUT"]
 	_, ok := Number(value)
-	m := unitOf.FindStringSubmatch(t.values["THROUGHPUT_UNITS"])
+	m := unitOf().FindStringSubmatch(t.values["THROUGHPUT_UNITS"])
 	switch {
 	case !ok || m == nil:
 		return "THROUGHPUT or THROUGHPUT_UNITS is missing"

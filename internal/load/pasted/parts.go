@@ -46,7 +46,7 @@ func Parts(text string, call, begins *regexp.Regexp) []Part {
 			next(i+2, i+1, command)
 			continue
 		}
-		if Prompt.MatchString(line) {
+		if Prompt().MatchString(line) {
 			next(i+1, i+1, nil)
 			continue
 		}

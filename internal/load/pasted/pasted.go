@@ -5,20 +5,22 @@ package pasted
 import (
 	"regexp"
 	"strings"
+
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // Plain removes additions of terminals and web pages from a line: colours, carriage returns (the text after the last
 // one was visible), non-breaking spaces.
 func Plain(line string) string {
-	line = colours.ReplaceAllString(line, "")
+	line = colours().ReplaceAllString(line, "")
 	line = strings.TrimRight(strings.ReplaceAll(line, "\u00a0", " "), " \t\r")
 	return line[strings.LastIndexByte(line, '\r')+1:]
 }
 
-var colours = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
+var colours = prose.Pattern("\x1b\\[[0-9;?]*[A-Za-z]")
 
 // Prompt begins with user and host, or is PowerShell's, and a command follows. A lone # also begins a heading.
-var Prompt = regexp.MustCompile(
+var Prompt = prose.Pattern(
 	`^\s*(?:\[?[\w.-]+@[\w.-]+[: ][^#$%>]{0,200}[#$%>]|\$|PS [A-Z]:[^>]{0,200}>)\s+\S`)
 
 // Before matches text that can directly precede the name of a program that a line calls, in regular expressions. A

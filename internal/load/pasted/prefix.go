@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"regexp"
 	"strconv"
+
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // aPrefix finds the prefix of one line after another: where it begins and ends; nil if a line has none.
@@ -12,8 +14,8 @@ type aPrefix func(line []byte) []int
 // prefixes returns the kinds of prefixes that all lines of a text can have. Each call returns new functions, since some
 // of them compare with previous lines. The first | of a Markdown table is not a box.
 func prefixes(text []byte) (kinds []aPrefix) {
-	for _, pattern := range []*regexp.Regexp{quotation, dateAndTime, timeOfDay, journal, box} {
-		if pattern != box || !markdownRule.Match(text) {
+	for _, pattern := range []*regexp.Regexp{quotation(), dateAndTime(), timeOfDay(), journal(), box()} {
+		if pattern != box() || !markdownRule().Match(text) {
 			kinds = append(kinds, pattern.FindIndex)
 		}
 	}
@@ -21,27 +23,27 @@ func prefixes(text []byte) (kinds []aPrefix) {
 }
 
 var (
-	quotation   = regexp.MustCompile(`^[ \t]*>`)
-	dateAndTime = regexp.MustCompile(
+	quotation   = prose.Pattern(`^[ \t]*>`)
+	dateAndTime = prose.Pattern(
 		`^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?(?: |$)`)
-	timeOfDay = regexp.MustCompile(`^\[?(?:\d\d:\d\d:\d\d|1\d{9})(?:[.,]\d{1,9})?\]?(?: |$)`) // or seconds since 1970
-	journal   = regexp.MustCompile(`^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.-]+ [\w./@-]+(?:\[\d+\])?:(?: |$)`)
-	box       = regexp.MustCompile(`^[│┃|]`)
+	timeOfDay = prose.Pattern(`^\[?(?:\d\d:\d\d:\d\d|1\d{9})(?:[.,]\d{1,9})?\]?(?: |$)`) // or seconds since 1970
+	journal   = prose.Pattern(`^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.-]+ [\w./@-]+(?:\[\d+\])?:(?: |$)`)
+	box       = prose.Pattern(`^[│┃|]`)
 	// markdownRule is the line below the titles of a Markdown table.
-	markdownRule = regexp.MustCompile(`(?m)^[> \t]*\|[ \t]*:?-+:?[ \t]*\|[-:| \t]*\r?$`)
-	boxEnd       = regexp.MustCompile(`[ \t]*[│┃|][ \t\r]*$`)
-	lineNumber   = regexp.MustCompile(`^ *(\d{1,9})(?:[\t:|]|[.)] | [│┃]? ?|$)`)
+	markdownRule = prose.Pattern(`(?m)^[> \t]*\|[ \t]*:?-+:?[ \t]*\|[-:| \t]*\r?$`)
+	boxEnd       = prose.Pattern(`[ \t]*[│┃|][ \t\r]*$`)
+	lineNumber   = prose.Pattern(`^ *(\d{1,9})(?:[\t:|]|[.)] | [│┃]? ?|$)`)
 	// name is the same prefix of all lines: a name, a prompt, or blanks.
-	name = regexp.MustCompile(`^(?:\[[\w./-]+\] |[\w.-]+ *\| |[\w.-]+: |[A-Z]+:\w+:|\$ |[ \t]+)`)
+	name = prose.Pattern(`^(?:\[[\w./-]+\] |[\w.-]+ *\| |[\w.-]+: |[A-Z]+:\w+:|\$ |[ \t]+)`)
 	// result begins lines of fio. Lines of one direction, as grep leaves them, have it in common.
-	result = regexp.MustCompile(`(?i)^(?:read|write|trim|mixed|[sc]?lat|bw|iops|cpu)\b`)
+	result = prose.Pattern(`(?i)^(?:read|write|trim|mixed|[sc]?lat|bw|iops|cpu)\b`)
 )
 
 // numbered returns the kind of numbers that grow by one from line to line.
 func numbered() aPrefix {
 	next := -1
 	return func(line []byte) []int {
-		m := lineNumber.FindSubmatchIndex(line)
+		m := lineNumber().FindSubmatchIndex(line)
 		if m == nil {
 			next = max(0, next) // after the first line, a number belongs to a table
 			return nil
@@ -57,7 +59,7 @@ func numbered() aPrefix {
 
 // NameBefore returns the name, the prompt or the blanks that a program may have written before this line and all
 // others; nil if there is none.
-func NameBefore(line []byte) []byte { return name.Find(line) }
+func NameBefore(line []byte) []byte { return name().Find(line) }
 
 // named returns the kind of a name that is the same before all lines, including the first.
 func named() aPrefix {
@@ -65,8 +67,8 @@ func named() aPrefix {
 	first := true
 	return func(line []byte) []int {
 		if first {
-			found, first = name.Find(line), false
-			if result.Match(found) {
+			found, first = name().Find(line), false
+			if result().Match(found) {
 				found = nil
 			}
 		}
@@ -108,9 +110,9 @@ func WithoutPrefix(text []byte) []byte {
 		if lines == nil {
 			continue
 		}
-		if box.Match(text) && !markdownRule.Match(text) {
+		if box().Match(text) && !markdownRule().Match(text) {
 			for k, line := range lines {
-				lines[k] = boxEnd.ReplaceAll(line, nil)
+				lines[k] = boxEnd().ReplaceAll(line, nil)
 			}
 		}
 		return bytes.Join(lines, []byte("\n"))

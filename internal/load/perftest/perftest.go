@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // Result is one test, as the client saw it.
@@ -86,7 +87,7 @@ func (r *Result) row(title, line string) error {
 	switch {
 	case strings.Contains(title, "#sl"):
 		return errors.New("a table by service level is not read")
-	case strings.Contains(title, "BW average") && !bandwidthUnit.MatchString(title):
+	case strings.Contains(title, "BW average") && !bandwidthUnit().MatchString(title):
 		return errors.New("the unit of the rates is not known: " + strings.TrimSpace(title))
 	case strings.Contains(title, "BW average"):
 		r.rates(values[3], values[4], strings.Contains(title, "[Gb/sec]"))
@@ -110,7 +111,7 @@ func (r *Result) row(title, line string) error {
 	return nil
 }
 
-var bandwidthUnit = regexp.MustCompile(`BW average\[(?:MB|MiB|Gb)/sec\]`)
+var bandwidthUnit = prose.Pattern(`BW average\[(?:MB|MiB|Gb)/sec\]`)
 
 // document parses the file of --out_json. It does not state the unit of its rates, which is the unit of the table.
 func (r *Result) document(all string) error {

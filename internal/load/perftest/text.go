@@ -5,32 +5,32 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/headroom/headroom/internal/load/pasted"
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/unit"
 )
 
 var (
-	callPattern = regexp.MustCompile(pasted.Before + `((?:ib|raw_ethernet)_\w+_(?:bw|lat))(?:\s|$)`)
-	headPattern = regexp.MustCompile(
+	callPattern = prose.Pattern(pasted.Before + `((?:ib|raw_ethernet)_\w+_(?:bw|lat))(?:\s|$)`)
+	headPattern = prose.Pattern(
 		`(RDMA_Write|RDMA_Read|Send|Atomic|Write_imm)\S*[ _].{0,60}?(BW|Latency)[ _].{0,20}Test`)
-	rowPattern   = regexp.MustCompile(`^\s*\d+\s+\d+\s+[\d.]+(?:\s|$)`)
-	titlePattern = regexp.MustCompile(`#bytes\s+.*#iterations`)
-	settings     = regexp.MustCompile(`(Number.of.qps|Connection.type|TX.depth|Mtu)"?\s*:\s*"?(\w+)`)
-	infoPattern  = regexp.MustCompile(`test_info"?\s*:`)
+	rowPattern   = prose.Pattern(`^\s*\d+\s+\d+\s+[\d.]+(?:\s|$)`)
+	titlePattern = prose.Pattern(`#bytes\s+.*#iterations`)
+	settings     = prose.Pattern(`(Number.of.qps|Connection.type|TX.depth|Mtu)"?\s*:\s*"?(\w+)`)
+	infoPattern  = prose.Pattern(`test_info"?\s*:`)
 	// documentHead begins the figures in the file of --out_json.
-	documentHead = regexp.MustCompile(`\bresults"?\s*:\s*\{`)
+	documentHead = prose.Pattern(`\bresults"?\s*:\s*\{`)
 )
 
 // inCycles matches -C, which has no argument, alone or combined with others that have none.
-var inCycles = regexp.MustCompile(`^(?:--report-cycles|-[aFegzRvhbNVHUOZP]*C[aFegzRvhbNVHUOZP]*)$`)
+var inCycles = prose.Pattern(`^(?:--report-cycles|-[aFegzRvhbNVHUOZP]*C[aFegzRvhbNVHUOZP]*)$`)
 
 // IsText reports whether a text has a table of perftest, or its JSON.
-func IsText(text []byte) bool { return titlePattern.Match(text) || infoPattern.Match(text) }
+func IsText(text []byte) bool { return titlePattern().Match(text) || infoPattern().Match(text) }
 
 // ParseText parses output of perftest, and files of --out_json, of one call or several, with commands and prose between
 // them. With -a, each size of a table is a result; a file only has the last one. Left are lines that could not be
@@ -40,7 +40,7 @@ func IsText(text []byte) bool { return titlePattern.Match(text) || infoPattern.M
 //	#bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]
 //	65536      5000             92.57              92.55              0.176529
 func ParseText(text string) (all []pasted.Result, left []pasted.Left) {
-	for _, part := range pasted.Parts(text, callPattern, headPattern) {
+	for _, part := range pasted.Parts(text, callPattern(), headPattern()) {
 		results, not := partOf(part)
 		all, left = append(all, results...), append(left, not...)
 	}
@@ -57,21 +57,21 @@ func partOf(part pasted.Part) (all []pasted.Result, left []pasted.Left) {
 		"Mtu": "mtu"}
 	// head parses a line that names a test and its settings.
 	head := func(line string) {
-		if m := headPattern.FindStringSubmatch(line); m != nil {
+		if m := headPattern().FindStringSubmatch(line); m != nil {
 			program = map[string]string{"RDMA_Write": "ib_write", "RDMA_Read": "ib_read", "Send": "ib_send"}[m[1]] +
 				map[string]string{"BW": "_bw", "Latency": "_lat"}[m[2]]
 			unread = ""
 			switch {
 			case part.Command != nil && path.Base(part.Command[0]) != program:
 				part.Command = nil // it belongs to another test, above this one
-			case strings.HasSuffix(program, "_lat") && slices.ContainsFunc(part.Command, inCycles.MatchString):
+			case strings.HasSuffix(program, "_lat") && slices.ContainsFunc(part.Command, inCycles().MatchString):
 				unread = "with -C the times are cycles of the processor, whatever the titles say; run it without"
 			}
 			if strings.Contains(line, "Bidirectional") {
 				unread = "a bidirectional test prints one rate for both ways together; run it without -b"
 			}
 		}
-		for _, m := range settings.FindAllStringSubmatch(line, -1) {
+		for _, m := range settings().FindAllStringSubmatch(line, -1) {
 			params[names[strings.ReplaceAll(m[1], "_", " ")]] = m[2]
 		}
 	}
@@ -92,10 +92,10 @@ func partOf(part pasted.Part) (all []pasted.Result, left []pasted.Left) {
 		// A line of jq -c can have several documents.
 		from := 0
 		rest := line
-		if documentHead.MatchString(line) {
+		if documentHead().MatchString(line) {
 			rest = strings.Join(part.Lines[i:], "\n")
 		}
-		for _, at := range documentHead.FindAllStringIndex(line, -1) {
+		for _, at := range documentHead().FindAllStringIndex(line, -1) {
 			head(line[from:at[0]])
 			r, reason := documentOf(program, rest[at[0]:])
 			add(r, reason, "JSON")
@@ -103,11 +103,11 @@ func partOf(part pasted.Part) (all []pasted.Result, left []pasted.Left) {
 		}
 		head(line[from:])
 		switch {
-		case titlePattern.MatchString(line):
+		case titlePattern().MatchString(line):
 			title = line
 		case strings.Contains(line, "-----"):
 			title = ""
-		case title != "" && rowPattern.MatchString(line):
+		case title != "" && rowPattern().MatchString(line):
 			r, reason := rowOf(program, title, line)
 			add(r, reason, "table")
 		}

@@ -48,7 +48,7 @@ type Part struct {
 func Parse(text []byte) (Result, error) {
 	plain := regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(string(text), "")
 	r := Result{Percentiles: map[float64]float64{}}
-	if !isText.MatchString(plain) {
+	if !isText().MatchString(plain) {
 		return Result{}, errors.New("expected what sockperf prints, found neither its version nor a result")
 	}
 	scale := 1e-6

@@ -1,22 +1,22 @@
 package sockperf
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/headroom/headroom/internal/load/pasted"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 var (
-	callPattern = regexp.MustCompile(pasted.Before + `(sockperf)\s+(?:\S+\s+)?--?[A-Za-z]`)
-	headPattern = regexp.MustCompile(`== version #\S+ ==`)
-	isText      = regexp.MustCompile(`== version #\S+ ==|\[Valid Duration\] RunTime=|sockperf: Total of \d+ messages sent in`)
-	wayPattern  = regexp.MustCompile(`IP = (\S+)\s+PORT = +\d+ # (TCP|UDP)`)
+	callPattern = prose.Pattern(pasted.Before + `(sockperf)\s+(?:\S+\s+)?--?[A-Za-z]`)
+	headPattern = prose.Pattern(`== version #\S+ ==`)
+	isText      = prose.Pattern(`== version #\S+ ==|\[Valid Duration\] RunTime=|sockperf: Total of \d+ messages sent in`)
+	wayPattern  = prose.Pattern(`IP = (\S+)\s+PORT = +\d+ # (TCP|UDP)`)
 )
 
 // IsText reports whether a text has output of a sockperf client.
 func IsText(text []byte) bool {
-	return isText.Match(text) && strings.Contains(string(text), "sockperf")
+	return isText().Match(text) && strings.Contains(string(text), "sockperf")
 }
 
 // ParseText parses the output of sockperf clients, of one call or several, with commands and prose between them. The
@@ -27,9 +27,9 @@ func IsText(text []byte) bool {
 //	sockperf: [Valid Duration] RunTime=1.549 sec; SentMessages=28531; ReceivedMessages=28531
 //	sockperf: ====> avg-rtt=54.262 (std-dev=692.804)
 func ParseText(text string) (all []pasted.Result, left []pasted.Left) {
-	for _, part := range pasted.Parts(text, callPattern, headPattern) {
+	for _, part := range pasted.Parts(text, callPattern(), headPattern()) {
 		printed := strings.Join(part.Lines, "\n")
-		if !isText.MatchString(printed) {
+		if !isText().MatchString(printed) {
 			continue
 		}
 		r, err := Parse([]byte(printed))
@@ -47,7 +47,7 @@ func ParseText(text string) (all []pasted.Result, left []pasted.Left) {
 			continue
 		}
 		params := paramsOf(part.Command)
-		if m := wayPattern.FindStringSubmatch(printed); m != nil {
+		if m := wayPattern().FindStringSubmatch(printed); m != nil {
 			params["protocol"], params["server"] = strings.ToLower(m[2]), m[1]
 		}
 		if r.OneWay.Seconds > 0 {

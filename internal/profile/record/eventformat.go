@@ -5,9 +5,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // EventFormat is the layout of the data of one event: events/SYSTEM/NAME/format.
@@ -37,7 +38,7 @@ const (
 // fieldLine is a line of a format, or of header_page:
 //
 //	field:char rwbs[10];	offset:34;	size:10;	signed:0;
-var fieldLine = regexp.MustCompile(`^\s*field:\s*(.+?);\s*offset:(\d+);\s*size:(\d+);(?:\s*signed:(\d);)?\s*$`)
+var fieldLine = prose.Pattern(`^\s*field:\s*(.+?);\s*offset:(\d+);\s*size:(\d+);(?:\s*signed:(\d);)?\s*$`)
 
 // ParseEventFormat parses a file events/SYSTEM/NAME/format.
 func ParseEventFormat(text []byte) (EventFormat, error) {
@@ -70,7 +71,7 @@ func ParseEventFormat(text []byte) (EventFormat, error) {
 const largestEvent = 1 << 20
 
 func parseField(line string) (EventField, bool) {
-	m := fieldLine.FindStringSubmatch(line)
+	m := fieldLine().FindStringSubmatch(line)
 	if m == nil {
 		return EventField{}, false
 	}

@@ -53,7 +53,7 @@ func (g *guard) end() error {
 
 // Guard waits for the end of its input, then removes an instance of the tracer.
 func Guard(recorder io.Reader, name string) error {
-	if !instanceName.MatchString(name) {
+	if !instanceName().MatchString(name) {
 		return fmt.Errorf("%q is no name of an instance of headroom", name)
 	}
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT)

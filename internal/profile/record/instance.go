@@ -6,16 +6,17 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // instanceName matches the names of headroom's instances; no other instance is ever removed.
-var instanceName = regexp.MustCompile(`^headroom-[A-Za-z0-9-]*$`)
+var instanceName = prose.Pattern(`^headroom-[A-Za-z0-9-]*$`)
 
 // instance is a separate trace buffer with its own events and tracer: other users' tracing is not affected.
 type instance struct {
@@ -27,7 +28,7 @@ type instance struct {
 
 // newInstance creates an instance that traces nothing yet, and that is removed when this process ends.
 func newInstance(t *tracefs, name string) (*instance, error) {
-	if !instanceName.MatchString(name) {
+	if !instanceName().MatchString(name) {
 		return nil, fmt.Errorf("%q is no name of an instance of headroom", name)
 	}
 	g, err := startGuard(t, name)
@@ -123,7 +124,7 @@ func removeInstance(tracefs *os.Root, name string) error {
 // RemoveInstances removes instances of the tracer that an owner's recorders have left behind: those whose names begin
 // with a prefix, which begins with "headroom-". If the kernel has no tracefs there are none.
 func RemoveInstances(prefix string) error {
-	if !instanceName.MatchString(prefix) {
+	if !instanceName().MatchString(prefix) {
 		return fmt.Errorf("%q is no name of an instance of headroom", prefix)
 	}
 	t, err := openTracefs()

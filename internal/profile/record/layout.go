@@ -3,9 +3,10 @@ package record
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // PageLayout is the layout of a page of the buffer, which the kernel calls sub-buffer: events/header_page.
@@ -62,7 +63,7 @@ func (l PageLayout) WithSubBuffer(kib int) (PageLayout, error) {
 }
 
 // headerLine is a line of events/header_event: a name and a number of bits, or a name and its value of type_len.
-var headerLine = regexp.MustCompile(`^\s*(\S.*?)\s*(?::|type_len ==|==|max type_len\s+==)\s*(?:type ==\s*)?(\d+)`)
+var headerLine = prose.Pattern(`^\s*(\S.*?)\s*(?::|type_len ==|==|max type_len\s+==)\s*(?:type ==\s*)?(\d+)`)
 
 // CheckHeaderEvent parses the file events/header_event, and returns an error if the headers of events differ from those
 // of all kernels since 2.6.30.
@@ -70,7 +71,7 @@ func CheckHeaderEvent(text []byte) error {
 	want := map[string]int{"type_len": 5, "time_delta": 27, "array": 32, "padding": typePadding,
 		"time_extend": typeTimeExtend, "time_stamp": typeTimeStamp, "data": typeLargestData}
 	for line := range strings.Lines(string(text)) {
-		m := headerLine.FindStringSubmatch(line)
+		m := headerLine().FindStringSubmatch(line)
 		if m == nil {
 			continue
 		}

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // mapping is an executable part of a process's memory.
@@ -75,7 +76,7 @@ func (m mapping) title() string {
 	}
 	name := path.Base(strings.TrimSuffix(m.path, " (deleted)"))
 	if library, _, ok := strings.Cut(name, ".so"); ok && library != "" {
-		name = libraryVersion.ReplaceAllString(library, "")
+		name = libraryVersion().ReplaceAllString(library, "")
 	}
 	return strings.Map(func(r rune) rune {
 		if r <= ' ' || r == ';' || r == ':' || r == 0x7f {
@@ -86,4 +87,4 @@ func (m mapping) title() string {
 }
 
 // libraryVersion matches the version in libc-2.31.so.
-var libraryVersion = regexp.MustCompile(`-[0-9.]+$`)
+var libraryVersion = prose.Pattern(`-[0-9.]+$`)

@@ -31,7 +31,7 @@ func Run(ctx context.Context, request profile.Request, stdout, stderr io.Writer)
 		recording: profile.Recording{Kernel: kernelRelease(), Architecture: architecture()}}
 	cpus, _ := OnlineCPUs()
 	s.recording.CPUs = len(cpus)
-	if request.Folder == "" || !instanceName.MatchString(request.Owner) {
+	if request.Folder == "" || !instanceName().MatchString(request.Owner) {
 		return &lab.Error{What: fmt.Sprintf("can't record for %q in folder %q", request.Owner, request.Folder)}
 	}
 	record, ok := map[profile.Part]func(context.Context) error{profile.Calls: s.recordCalls,

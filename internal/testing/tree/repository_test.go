@@ -227,7 +227,9 @@ func TestOnlyCmdTouchesTheSurroundings(t *testing.T) {
 
 func TestNoInitAndNoMutableGlobals(t *testing.T) {
 	t.Chdir(root)
-	for _, f := range goFiles(t, false) {
+	files := goFiles(t, false)
+	constants, patterns := stringConstants(files), 0
+	for _, f := range files {
 		for _, d := range f.tree.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
@@ -237,14 +239,82 @@ func TestNoInitAndNoMutableGlobals(t *testing.T) {
 			case *ast.GenDecl:
 				if d.Tok == token.VAR {
 					f.checkVars(t, d)
+					patterns += f.checkPatterns(t, d, constants)
 				}
 			}
 		}
 	}
+	if patterns < 200 {
+		t.Errorf("%d patterns were found", patterns)
+	}
 }
 
-// checkVars allows variables that can't change or are never assigned by convention: embedded files, compiled patterns
-// and templates, embedded files that are read once, error values, and interface checks.
+// checkPatterns compiles the patterns among variables, which the program does when it first needs each, and returns
+// how many there are.
+func (f goFile) checkPatterns(t *testing.T, d *ast.GenDecl, constants map[string]string) int {
+	n := 0
+	ast.Inspect(d, func(node ast.Node) bool {
+		call, ok := node.(*ast.CallExpr)
+		if !ok || !slices.Contains([]string{"prose.Pattern", "Pattern"}, exprName(call.Fun)) {
+			return true
+		}
+		n++
+		expression, ok := constantString(call.Args[0], f.tree.Name.Name, constants)
+		if !ok {
+			t.Errorf("%s: the pattern is not a constant", f.at(call))
+		} else if _, err := regexp.Compile(expression); err != nil {
+			t.Errorf("%s: %v", f.at(call), err)
+		}
+		return true
+	})
+	return n
+}
+
+// stringConstants are the constant strings of all packages, by package and name.
+func stringConstants(files []goFile) map[string]string {
+	all := map[string]string{}
+	for _, f := range files {
+		for _, d := range f.tree.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok || g.Tok != token.CONST {
+				continue
+			}
+			for _, s := range g.Specs {
+				v := s.(*ast.ValueSpec)
+				for i, value := range v.Values {
+					if text, ok := constantString(value, f.tree.Name.Name, all); ok {
+						all[f.tree.Name.Name+"."+v.Names[i].Name] = text
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// constantString returns the value of an expression of literals and constants in a package.
+func constantString(e ast.Expr, pkg string, constants map[string]string) (string, bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		text, err := strconv.Unquote(e.Value)
+		return text, err == nil && e.Kind == token.STRING
+	case *ast.BinaryExpr:
+		left, isLeft := constantString(e.X, pkg, constants)
+		right, isRight := constantString(e.Y, pkg, constants)
+		return left + right, e.Op == token.ADD && isLeft && isRight
+	case *ast.Ident:
+		text, ok := constants[pkg+"."+e.Name]
+		return text, ok
+	case *ast.SelectorExpr:
+		text, ok := constants[exprName(e)]
+		return text, ok
+	}
+	return "", false
+}
+
+// checkVars allows variables that can't change or are never assigned by convention: embedded files, patterns and
+// templates, embedded files that are read once, error values, and interface checks. The program compiles a pattern when
+// it first needs it: compiling all of them took half of the time in which a command starts.
 func (f goFile) checkVars(t *testing.T, d *ast.GenDecl) {
 	for _, s := range d.Specs {
 		v, ok := s.(*ast.ValueSpec)
@@ -259,8 +329,12 @@ func (f goFile) checkVars(t *testing.T, d *ast.GenDecl) {
 		}
 		if len(v.Values) == 1 {
 			if call, ok := v.Values[0].(*ast.CallExpr); ok {
-				if name := exprName(call.Fun); slices.Contains([]string{"regexp.MustCompile", "errors.New",
-					"template.Must", "sync.OnceValue", "sync.OnceValues"}, name) {
+				name := exprName(call.Fun)
+				if slices.Contains([]string{"prose.Pattern", "Pattern", "errors.New", "template.Must", "sync.OnceValue",
+					"sync.OnceValues"}, name) {
+					continue
+				}
+				if name == "regexp.MustCompile" && strings.HasPrefix(f.dir, "internal/testing/") {
 					continue
 				}
 			}
