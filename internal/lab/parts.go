@@ -187,3 +187,104 @@ func JoinWarnings(of []Warning, parts []Run, arms []string) []Warning {
 	}
 	return all
 }
+
+// Stage is one state of the system under test. The same loads are run in each stage: the server's memory, one path to
+// it, two.
+type Stage struct {
+	Name string `json:"name"`
+	// From is the source of an imported stage: "page.txt from line 14"; empty for a measured one.
+	From string `json:"from,omitempty"`
+}
+
+// StageLevel is the name of the level that holds an arm's stage.
+const StageLevel = "stage"
+
+// NFS describes how the storage of an NFS server is measured stage by stage, each as a separate run. It holds
+// everything that is needed to measure the missing stages; fields that are empty default to the suite's values.
+type NFS struct {
+	// Requested is the stage's name before its outcome was known.
+	Requested string `json:"asked,omitempty"`
+	// Client and Server are names of targets; Server is empty if the server's own storage is not measured.
+	Client string `json:"client"`
+	Server string `json:"server,omitempty"`
+	// Export is the directory on the server, and Path its name for clients.
+	Export string `json:"export,omitempty"`
+	Path   string `json:"path,omitempty"`
+	// Addresses of the server, Version of the protocol, further mount Options, Transports (all if none is named), and
+	// the port for RDMA.
+	Addresses  []string `json:"addresses,omitempty"`
+	Version    string   `json:"version,omitempty"`
+	Options    []string `json:"options,omitempty"`
+	Transports []string `json:"transports,omitempty"`
+	RDMAPort   int      `json:"rdma_port,omitempty"`
+	// Mounted is an existing mount of the client, measured in place of headroom's own.
+	Mounted string `json:"mounted,omitempty"`
+	// Guest is the target of a virtual machine whose disk is stored on the server, and GuestPlace the directory or
+	// device that is measured there.
+	Guest      string `json:"guest,omitempty"`
+	GuestPlace string `json:"guest_place,omitempty"`
+	// Set are parameters of every load, Size is the size of the scratch file, Repeat the number of repetitions and
+	// Order their order, as typed.
+	Set    []string `json:"set,omitempty"`
+	Size   string   `json:"size,omitempty"`
+	Repeat int      `json:"repeat,omitempty"`
+	Order  string   `json:"order,omitempty"`
+	// Events of each load on a mount. The share of the rate that should remain applies to the stage with all addresses.
+	Events []Event `json:"events,omitempty"`
+}
+
+// Event is a disturbance that is caused on purpose during a load: a link is cut, a server restarts. Either a command is
+// run, or a factor is set.
+type Event struct {
+	// At is when the event happens, in seconds after the measured part of the load begins. For is how many seconds
+	// later it is undone, at the end of the load at the latest; 0 if the event ends by itself.
+	At  float64 `json:"at"`
+	For float64 `json:"for,omitempty"`
+	// Target is the name of the target on which the event happens.
+	Target string `json:"target"`
+	// Named are the words of a built-in event, which is known by its name. Command and Undo are the commands that it
+	// was resolved to on the target.
+	Named   []string `json:"named,omitempty"`
+	Command []string `json:"command,omitempty"`
+	Undo    []string `json:"undo,omitempty"`
+	Factor  string   `json:"factor,omitempty"`
+	Level   string   `json:"level,omitempty"`
+	// ExpectedShare is the share of the rate that should remain during the event; 0 if not stated.
+	ExpectedShare float64 `json:"left,omitempty"`
+}
+
+// Text returns the event as one would type it.
+func (e Event) Text() string {
+	switch {
+	case e.Factor != "":
+		return e.Factor + "=" + e.Level
+	case len(e.Named) > 0:
+		return ShellQuote(e.Named)
+	}
+	return ShellQuote(e.Command)
+}
+
+// HasUndo reports whether the event is undone; other events end by themselves.
+func (e Event) HasUndo() bool { return e.Factor != "" || len(e.Undo) > 0 || e.For > 0 }
+
+// EventResult is the outcome of the events of a load, with the load's rate in fine steps.
+type EventResult struct {
+	// Rate of all directions together, in the metric's unit.
+	Rate Series `json:"rate"`
+	// Each has an entry for each event of the run, in their order.
+	Each []Occurrence `json:"each"`
+}
+
+// Occurrence is when an event was carried out and undone, in seconds from the start of the rate. Took and UndoTook are
+// how long its commands ran.
+type Occurrence struct {
+	At       float64 `json:"at"`
+	Took     float64 `json:"took"`
+	Undone   float64 `json:"undone,omitempty"`
+	UndoTook float64 `json:"undo_took,omitempty"`
+	// Uncertainty is by how much these times may be wrong.
+	Uncertainty float64 `json:"unsure"`
+	// Failed is the reason, in one line, why the event was not carried out; the event then did not happen, or not as
+	// intended.
+	Failed string `json:"failed,omitempty"`
+}

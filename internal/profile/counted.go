@@ -63,3 +63,101 @@ func (r *Recording) ForgetCounts() {
 		r.Waits.Counted = nil
 	}
 }
+
+// FewestIOs is the number of I/Os that a load must do while it is traced, so that its calls can be divided by them.
+// With fewer I/Os, single calls weigh too much.
+const FewestIOs = 30
+
+// Traced has calls of kernel functions and occurrences of static tracepoints in bursts during which the function tracer
+// ran.
+type Traced struct {
+	// Seconds that were traced, in Bursts.
+	Seconds float64 `json:"seconds"`
+	Bursts  int     `json:"bursts"`
+	// Lost is the number of events for which there was no space in the buffer. If any are lost, counts are too low, and
+	// not equally for all.
+	Lost uint64 `json:"lost"`
+	// Functions is set if the function tracer ran; false if only static tracepoints were counted.
+	Functions bool `json:"functions"`
+	// Calls are calls of functions, and occurrences of events, whose names have a colon: "block:block_rq_complete". The
+	// recorder's own are excluded.
+	Calls []CallCount `json:"calls"`
+	// Completed are requests that ended on block devices meanwhile.
+	Completed []Completed `json:"completed,omitempty"`
+	// Counted has the kernel's counts from the first burst to the last, like in Sampled.
+	Counted *Counted `json:"counted,omitempty"`
+}
+
+// CallCount is how often a function was entered in a context.
+type CallCount struct {
+	Function string  `json:"function"`
+	Context  Context `json:"context"`
+	Count    uint64  `json:"count"`
+	// Bursts divides Count, in the order of the bursts; all calls of a recording have the same number of values. If
+	// there were many bursts, each value is the sum of some neighbours. Older recordings have none.
+	Bursts []uint64 `json:"bursts,omitempty"`
+}
+
+// Completed are the requests that a block device completed.
+type Completed struct {
+	// Device is its number, "259:0".
+	Device string `json:"device"`
+	// Requests ended in the driver's queue, Bios in a device without one (dm, md); Bytes were moved by whichever of the
+	// two exist.
+	Requests uint64 `json:"requests"`
+	Bios     uint64 `json:"bios"`
+	Bytes    uint64 `json:"bytes"`
+}
+
+// Sampled has samples of what CPUs executed, system-wide.
+type Sampled struct {
+	// Event that a CPU's counter counts: "cycles", or "cpu-clock" without hardware counters. The latter is a timer:
+	// code that runs with interrupts off is charged to the place where they are switched on again.
+	Event string `json:"event"`
+	// Hz is the requested number of samples a second on each CPU, Seconds is for how long. An idle CPU has no samples
+	// of cycles, and a second is the number of cycles at the nominal frequency: Count/Hz is seconds of work for either
+	// event.
+	Hz      int     `json:"hz"`
+	Seconds float64 `json:"seconds"`
+	// Samples taken, and Lost ones, which the kernel counts if the buffer is full. Throttled is how often it slowed
+	// sampling down.
+	Samples   uint64 `json:"samples"`
+	Lost      uint64 `json:"lost"`
+	Throttled uint64 `json:"throttled"`
+	// Stacks with how often each was seen.
+	Stacks []Stack `json:"stacks"`
+	// Counted has the kernel's counts during the samples; nil in older recordings, and if the kernel counts no I/O of
+	// the load.
+	Counted *Counted `json:"counted,omitempty"`
+}
+
+// Stack is one stack that was sampled on one CPU in one context.
+type Stack struct {
+	CPU     int     `json:"cpu"`
+	Context Context `json:"context"`
+	// Task is the name of the thread (comm): "kworker" for all kworkers, and in interrupts the context, whichever
+	// thread was interrupted.
+	Task string `json:"task"`
+	// Frames of the thread or of the interrupt, from the outermost to the executed function. A function of the kernel
+	// has its name; one of a program "fio:get_io_u", or "fio:?" if its file has no name for it.
+	Frames []string `json:"frames"`
+	Count  uint64   `json:"count"`
+}
+
+// Waits has the times that threads of the load were off the CPU, by where they waited.
+type Waits struct {
+	Seconds float64     `json:"seconds"`
+	Threads int         `json:"threads"`
+	Lost    uint64      `json:"lost"`
+	Stacks  []WaitStack `json:"stacks"`
+	Counted *Counted    `json:"counted,omitempty"` // like in Sampled
+}
+
+// WaitStack is one stack in which threads of the load left the CPU.
+type WaitStack struct {
+	Task   string   `json:"task"`
+	Frames []string `json:"frames"` // like in Stack
+	Count  uint64   `json:"count"`
+	// Seconds off the CPU, in total.
+	Seconds float64 `json:"seconds"`
+}

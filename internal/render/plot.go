@@ -1,6 +1,8 @@
 package render
 
 import (
+	"cmp"
+	"fmt"
 	"html/template"
 	"math"
 	"slices"
@@ -305,4 +307,101 @@ func directionColour(direction string) (colour, dashes string) {
 		return "var(--write)", ` stroke-dasharray="6 3"`
 	}
 	return accent, ""
+}
+
+// curve draws a line through points that have no markers.
+func (d plotted) curve(s document.Series) {
+	colour, _ := directionColour(s.Direction)
+	var line []point
+	for _, p := range s.Points {
+		line = append(line, d.at(p.At, p.Value))
+	}
+	through := d.through(line)
+	d.titled(s.Name, func() {
+		if s.Filled {
+			fmt.Fprintf(&d.shapes, `<path d="%s" fill="%s" fill-opacity="0.15"/>`+"\n", through, colour)
+		}
+		d.path(through, colour, 1.2, "")
+	})
+}
+
+// placedMark is a mark with its name in a row above the data, around a place; row is -1 if none is free.
+type placedMark struct {
+	document.Mark
+	name   string
+	middle float64
+	row    int
+}
+
+// placedMarks returns marks with names that do not overlap, and the number of rows that they need. Marks across a
+// picture of rows have no names.
+func (d plotted) placedMarks() (all []placedMark, rows int) {
+	const most, longest, gap = 3, 30, 4
+	var ends [most]float64
+	for _, m := range d.plot.Marks {
+		p := placedMark{Mark: m, name: Shorten(m.Text, longest), row: -1}
+		if d.across {
+			all = append(all, p)
+			continue
+		}
+		half := TextWidth(p.name) * pictureText / 2
+		p.middle = min(max(d.toX(m.At), d.left+half), PictureWidth-half)
+		for row, end := range ends {
+			if p.middle-half > end {
+				p.row, ends[row], rows = row, p.middle+half+gap, max(rows, row+1)
+				break
+			}
+		}
+		all = append(all, p)
+	}
+	return all, rows
+}
+
+// mostOpenPlots is how many pictures a page opens with; the others are folded.
+const mostOpenPlots = 12
+
+// pagePlots are pictures next to each other.
+type pagePlots struct {
+	Open, Folded   []pagePlot
+	Title, Reading string
+	// Class is "rows" if the pictures have named rows, and so differ in height.
+	Class string
+}
+
+// pagePlot is a picture, or a line of text if there is only one point.
+type pagePlot struct {
+	Title, Note, Address string
+	SVG                  template.HTML
+	Alone                string
+}
+
+func newPagePlots(b document.Plots) *pagePlots {
+	plots, open := &pagePlots{Title: prose.Inline(b.Title)}, cmp.Or(b.Open, mostOpenPlots)
+	for _, p := range b.List {
+		if p.Y.Scale == document.Names {
+			plots.Class = " rows"
+		}
+		shown := pagePlot{Title: prose.Inline(p.Title), Note: prose.Inline(p.Note), Address: p.Address}
+		if n := p.Points(); n > 1 || n == 1 && p.Y.Scale == document.Names {
+			shown.SVG, plots.Reading = Picture(p), b.Reading
+		} else {
+			shown.Alone = onlyPoint(p)
+		}
+		if len(plots.Open) < open {
+			plots.Open = append(plots.Open, shown)
+		} else {
+			plots.Folded = append(plots.Folded, shown)
+		}
+	}
+	return plots
+}
+
+// onlyPoint describes the only point of a picture; empty if there are more.
+func onlyPoint(p document.Plot) string {
+	for _, s := range p.Series {
+		for _, at := range s.Points {
+			return prose.Inline(prose.Join(at.Text, pointName(p, at)))
+		}
+	}
+	return document.Absent
 }

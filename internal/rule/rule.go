@@ -3,6 +3,8 @@
 // ones too, and connects to no machine.
 package rule
 
+import "strings"
+
 // Rule is one thing that can limit a machine's I/O, as written in a file of the folder rules.
 type Rule struct {
 	// ID is the name in messages and in --json; it never changes: "iommu-strict".
@@ -113,4 +115,18 @@ type Remedy struct {
 	Cost string `yaml:"cost"`
 
 	only *condition
+}
+
+// Measuring returns the commands that measure what the finding costs, one per line: Measure, or if that is a run, the
+// run before and after the change with the comparison.
+//
+//	headroom run nfs DIR --label before
+//	headroom run nfs DIR --label after # once it is changed
+//	headroom compare before after
+func (r Rule) Measuring() string {
+	if !strings.HasPrefix(r.Measure, "headroom run ") && !strings.HasPrefix(r.Measure, "headroom net ") {
+		return r.Measure
+	}
+	return r.Measure + " --label before\n" + r.Measure +
+		" --label after # once it is changed\nheadroom compare before after"
 }

@@ -2,13 +2,16 @@ package scheme
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
 	"github.com/headroom/headroom/internal/factor/spot"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/yamlfile"
 )
 
 // Setting is a live factor on one target: the spots that hold its level. Only a Journal changes it.
@@ -103,4 +106,68 @@ func (s Setting) Readable(ctx context.Context, t host.Target) (Setting, error) {
 		}
 	}
 	return s, nil
+}
+
+// CheckLevel refuses a level that is none of those which the file of the setting lists, where it lists them all:
+// "[none] mq-deadline". Without a list nothing is known until the level is set.
+func (s Setting) CheckLevel(level string) error {
+	known := slices.ContainsFunc(s.Possible, func(p string) bool { return spot.Same(p, level) })
+	if !s.Listed || len(s.Possible) == 0 || level == Found || known {
+		return nil
+	}
+	scheduler := strings.HasSuffix(s.Spots[0].Path, "/queue/scheduler") // of several disks all are
+	e := &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%s has no level %q", s.Factor, level),
+		Target: host.RemoteName(s.Target),
+		Hints:  []string{"here it takes " + strings.Join(s.Possible, ", ")}}
+	switch near := yamlfile.DidYouMean(level, s.Possible); {
+	case near != "":
+		e.Hints = append(e.Hints, near)
+	case scheduler && slices.Contains(schedulerModules(), level):
+		return nil
+	case scheduler && level == "noop":
+		e.Hints = append(e.Hints, "since Linux 5.0 it is called none")
+	case scheduler:
+		e.Hints = append(e.Hints,
+			"a scheduler that is a module is listed once it is loaded: modprobe "+level+"-iosched")
+	}
+	return e
+}
+
+// schedulerModules are the schedulers of Linux that the kernel loads when they are asked for, and another name of one.
+// Source: block/elevator.c, elevator_find_get and elv_iosched_load_module.
+func schedulerModules() []string { return []string{"mq-deadline", "deadline", "kyber", "bfq"} }
+
+// ErrReadOnly is why a setting can be read only.
+var ErrReadOnly = errors.New("its file can't be written")
+
+// Settable says why a level can't be set, as far as that is known without setting it; nil where nothing speaks
+// against it. Root may write any file by its permissions, so that those are asked that the kernel gave it.
+func (s Setting) Settable(level string) error {
+	if s.Possible != nil && !slices.Contains(s.Possible, level) {
+		return errors.New(level + " is none of " + strings.Join(s.Possible, ", "))
+	}
+	for _, place := range s.Spots {
+		if place.Kind != spot.InFile {
+			continue
+		}
+		if err := Writable(s.Target, place.Path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Writable says why a file can't be written; nil where no reason is known.
+func Writable(t host.Target, path string) error {
+	info, err := fs.Stat(t.FS(), strings.TrimPrefix(path, "/"))
+	if err == nil && info.Mode()&0o222 == 0 {
+		err = ErrReadOnly
+	}
+	return err
+}
+
+// Refusal says why a factor is not changed.
+func Refusal(factorName, reason string) error {
+	return &lab.Error{Kind: lab.Refused, What: factorName + " is refused: " + reason,
+		Hints: []string{"set it by hand, measure a run before and one after it, and compare them: headroom compare"}}
 }
