@@ -146,7 +146,7 @@ func share(k Kept) string {
 	if k.Value == nil {
 		return "an unknown share"
 	}
-	if !k.Narrow() {
+	if !k.Informative() {
 		return unit.Percent(*k.Value)
 	}
 	return fmt.Sprintf("%s [%s, %s]", unit.Percent(*k.Value), unit.Percent(*k.Lo), unit.Percent(*k.Hi))

@@ -170,7 +170,7 @@ func eachAtItsCeiling(d *Document, c *Cell) bool {
 // reached is what it seems to be.
 func openText(d *Document, r *Rung, c *Cell) string {
 	text := fmt.Sprintf("%s %s of %s in %s", subject(r), percent(c.Reached), c.Expected.From, c.Title)
-	if !c.Reached.Narrow() {
+	if !c.Reached.Informative() {
 		return text + ", with too few passes for an interval"
 	}
 	const sensible = 200
@@ -224,7 +224,7 @@ func subject(r *Rung) string {
 
 // percent is a share with its interval: "61% [58%, 64%]".
 func percent(e *stat.Estimate) string {
-	if !e.Narrow() {
+	if !e.Informative() {
 		return unit.Percent(e.Value)
 	}
 	return fmt.Sprintf("%s [%s, %s]", unit.Percent(e.Value), unit.Percent(*e.Lo), unit.Percent(*e.Hi))

@@ -34,7 +34,7 @@ func TestAdvisedPassesDecide(t *testing.T) {
 		advised, decided := 0, 0
 		for range trials {
 			c := reached(w.passes, w.reaches)
-			if c.Verdict != Undecided || !c.Reached.Narrow() {
+			if c.Verdict != Undecided || !c.Reached.Informative() {
 				continue
 			}
 			n := passesToDecide(c.Reached, w.passes, margin, confidence)

@@ -51,7 +51,7 @@ func (c *Cell) costText(r *Rung) string {
 	}
 	cost := c.cost()
 	text := name + " costs " + unit.Percent(cost.Value)
-	if c.Reached.Narrow() {
+	if c.Reached.Informative() {
 		text += fmt.Sprintf(" [%s, %s]", unit.Percent(*cost.Lo), unit.Percent(*cost.Hi))
 	}
 	return text

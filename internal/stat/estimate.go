@@ -19,9 +19,9 @@ func BoundsOf(lo, hi float64) Bounds {
 // Known reports whether there is an interval.
 func (b Bounds) Known() bool { return b.Lo != nil && b.Hi != nil }
 
-// Narrow reports whether there is an interval of a ratio that says anything: one from two pairs can reach to a thousand
-// times.
-func (b Bounds) Narrow() bool {
+// Informative reports whether there is an interval of a ratio that says anything: one from two pairs can reach to a
+// thousand times.
+func (b Bounds) Informative() bool {
 	const most = 10
 	return b.Known() && *b.Hi < most
 }

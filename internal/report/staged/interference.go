@@ -155,7 +155,7 @@ func keptCell(k interference.Kept) document.Cell {
 		return document.Cell{Text: document.Absent}
 	}
 	c := document.Cell{Text: unit.Percent(*k.Value), Value: k.Value, Lo: k.Lo, Hi: k.Hi, Unit: "1"}
-	if k.Narrow() {
+	if k.Informative() {
 		c.Interval = "[" + unit.Percent(*k.Lo) + ", " + unit.Percent(*k.Hi) + "]"
 	}
 	return c

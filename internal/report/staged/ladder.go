@@ -192,7 +192,7 @@ func ladderTable(d *ladder.Document, load int, all []report.Mark) []document.Blo
 		if c.Reached != nil {
 			reached = document.Cell{Text: unit.Percent(c.Reached.Value), Value: &c.Reached.Value, Lo: c.Reached.Lo,
 				Hi: c.Reached.Hi, Unit: "1"}
-			if c.Reached.Narrow() {
+			if c.Reached.Informative() {
 				reached.Interval = "[" + unit.Percent(*c.Reached.Lo) + ", " + unit.Percent(*c.Reached.Hi) + "]"
 			}
 		}
