@@ -48,10 +48,11 @@ func SignedPercent(ratio float64, short bool) string {
 	return text
 }
 
-// ChangeBounds prints the deciding interval in percent: "[-61, -59]"; as factors if the change is one.
+// ChangeBounds prints the deciding interval in percent: "[-61, -59]"; as factors if the change is one. It is empty for
+// an interval that says nothing.
 func ChangeBounds(e stat.RatioEstimate) string {
 	switch {
-	case !e.Known():
+	case !e.Informative():
 		return ""
 	case e.Ratio >= 10 || e.Ratio <= 0.1 || *e.Hi >= 100:
 		return "[" + RatioDigits(*e.Lo) + ", " + RatioDigits(*e.Hi) + "]x"

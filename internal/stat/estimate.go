@@ -19,11 +19,11 @@ func BoundsOf(lo, hi float64) Bounds {
 // Known reports whether there is an interval.
 func (b Bounds) Known() bool { return b.Lo != nil && b.Hi != nil }
 
-// Informative reports whether there is an interval of a ratio that says anything: one from two pairs can reach to a
-// thousand times.
+// Informative reports whether there is an interval of a ratio that says anything. One that contains 1 and reaches from
+// a tenth of its middle to ten times does not: two pairs can have one from a thousandth to a thousand times.
 func (b Bounds) Informative() bool {
-	const most = 10
-	return b.Known() && *b.Hi < most
+	const most = 100
+	return b.Known() && (*b.Hi < 1 || *b.Lo > 1 || *b.Hi < most**b.Lo)
 }
 
 // Estimate is a value in a published document, with the bounds of its interval.

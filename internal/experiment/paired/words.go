@@ -41,7 +41,7 @@ func ChangeText(c stat.Change) string {
 		return ""
 	}
 	text := percentText(c.Ratio)
-	if c.Known() {
+	if c.Estimate().Informative() {
 		text += fmt.Sprintf(" [%s, %s]", percentText(c.Lo), percentText(c.Hi))
 	}
 	return text

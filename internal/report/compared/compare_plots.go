@@ -93,7 +93,8 @@ type ratioScale struct{ reach float64 }
 // maxRatio is the factor at which the scale ends: a longer range adds nothing to the number.
 const maxRatio = 4
 
-// newRatioScale returns a scale as wide as the widest interval, at least twice the margin, and at most maxRatio.
+// newRatioScale returns a scale as wide as the widest interval that says anything, at least twice the margin, and at
+// most maxRatio.
 func newRatioScale(rows []*compare.ComparedMetric) ratioScale {
 	a := ratioScale{}
 	for _, c := range rows {
@@ -103,7 +104,7 @@ func newRatioScale(rows []*compare.ComparedMetric) ratioScale {
 			continue
 		}
 		a.reach = max(a.reach, math.Abs(math.Log(change.Ratio)))
-		if change.Known() {
+		if change.Informative() {
 			a.reach = max(a.reach, math.Abs(math.Log(*change.Lo)), math.Abs(math.Log(*change.Hi)))
 		}
 	}

@@ -256,6 +256,37 @@ func TestChangeText(t *testing.T) {
 	}
 }
 
+// The JSON has the interval, and the text what more repetitions would tell.
+func TestIntervalOfTwoRepetitions(t *testing.T) {
+	jobs := []comparedJob{{"reads", "rw=randread bs=4k", map[string]float64{"read.iops": 1000}, 0.1, nil}}
+	few := func(id, name string) compare.Run {
+		r := comparedRun(id, name, jobs, nil)
+		c := &r.Cells[0]
+		c.N, c.Values["read.iops"] = 2, c.Values["read.iops"][:2]
+		return r
+	}
+	base, next := few("BASEBASEBA", "debian"), few("NEXTNEXTNE", "talos")
+	next.Cells[0].Values["read.iops"][1].Value = 300
+	knowledge, err := diff.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := compare.Compare(knowledge, base, []compare.Run{next}, compare.Options{})
+	change := d.Cells[0].Change
+	if !change.Known() || change.Informative() {
+		t.Fatalf("[%g, %g], want an interval that says nothing", *change.Lo, *change.Hi)
+	}
+	for _, format := range []string{"table", "html", "markdown"} {
+		text := writtenComparison(t, d, format, report.Options{Options: render.Options{Width: 160}})
+		if strings.Contains(text, "]x") || !strings.Contains(text, report.ChangeText(change.Ratio)) {
+			t.Errorf("%s has the interval [%g, %g]:\n%s", format, *change.Lo, *change.Hi, text)
+		}
+		if !strings.Contains(text, "more repetitions") {
+			t.Errorf("%s does not say how many more repetitions would tell:\n%s", format, text)
+		}
+	}
+}
+
 func TestNotesThatBeginAlikeAreOne(t *testing.T) {
 	row := func(job string, notes ...string) *compare.ComparedMetric {
 		return &compare.ComparedMetric{Job: job, Unit: lab.PerSecond, Metric: "read.iops", Notes: notes}

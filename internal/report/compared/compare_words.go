@@ -55,7 +55,7 @@ func compareHeadline(d *compare.Document, n *compare.ComparedRun) string {
 	}
 	text += doubtfulText(n) + outageText(n)
 	for _, m := range n.Means {
-		if m.Cells > 1 && m.Known() { // a mean without an interval is not an answer
+		if m.Cells > 1 && m.Informative() { // a mean without an interval is not an answer
 			name := "mean"
 			if m.Of != "speed" {
 				name = "mean " + m.Of
@@ -243,7 +243,7 @@ func unmatchedText(d *compare.Document, n *compare.ComparedRun) []string {
 
 // ratioText prints a ratio: "0.61x [0.59, 0.63]".
 func ratioText(ratio float64, b stat.Bounds) string {
-	if !b.Known() {
+	if !b.Informative() {
 		return report.RatioDigits(ratio) + "x"
 	}
 	show := report.RatioDigits

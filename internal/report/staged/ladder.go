@@ -319,7 +319,7 @@ func bestTuningRun(d *ladder.Document) string {
 }
 
 func shareOfChange(i stat.Estimate) string {
-	if i.Lo == nil {
+	if !i.Informative() {
 		return fmt.Sprintf("%.2f times, with too few passes for an interval", i.Value)
 	}
 	return fmt.Sprintf("%.2f [%.2f, %.2f] times", i.Value, *i.Lo, *i.Hi)

@@ -162,7 +162,7 @@ func layersTable(d layers.Document, steps []layers.Step, all []report.Mark) []do
 		if s.Added != nil {
 			added = document.Cell{Text: difference(s.Unit, s.Added.Value), Value: &s.Added.Value, Lo: s.Added.Lo,
 				Hi: s.Added.Hi, Unit: string(s.Unit)}
-			if s.Added.Lo != nil {
+			if s.Added.Lo != nil && (s.Ratio == nil || s.Ratio.Informative()) {
 				added.Interval = "[" + difference(s.Unit, *s.Added.Lo) + ", " + difference(s.Unit, *s.Added.Hi) + "]"
 			}
 		}

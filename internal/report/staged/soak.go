@@ -98,11 +98,8 @@ func soakChange(c *soak.Change) document.Cell {
 	if c == nil {
 		return document.Cell{Text: document.Absent}
 	}
-	cell := document.Cell{Text: report.ChangeText(c.Ratio), Value: &c.Ratio, Lo: c.Lo, Hi: c.Hi, Unit: "1"}
-	if c.Lo != nil {
-		cell.Interval = report.ChangeBounds(stat.RatioEstimate{Ratio: c.Ratio, Bounds: c.Bounds})
-	}
-	return cell
+	return document.Cell{Text: report.ChangeText(c.Ratio), Value: &c.Ratio, Lo: c.Lo, Hi: c.Hi, Unit: "1",
+		Interval: report.ChangeBounds(stat.RatioEstimate{Ratio: c.Ratio, Bounds: c.Bounds})}
 }
 
 // soakPlots shows the rounds over time.

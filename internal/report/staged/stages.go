@@ -134,7 +134,7 @@ func shareCell(r *stages.Row, of string) document.Cell {
 			continue
 		}
 		c := document.Cell{Text: fixed(100*e.Ratio, 1) + "%", Value: &e.Ratio, Lo: e.Lo, Hi: e.Hi, Unit: "1"}
-		if e.Lo != nil {
+		if e.Informative() {
 			c.Interval = fmt.Sprintf("[%s, %s]", fixed(100**e.Lo, 1), fixed(100**e.Hi, 1))
 		}
 		if len(e.Unlike) > 0 {

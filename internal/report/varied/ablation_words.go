@@ -247,7 +247,7 @@ func (t ablationText) interaction(i ablation.Interaction) string {
 
 // estimateRatio prints a ratio with its interval: "1.02 [0.94, 1.10]".
 func estimateRatio(e ablation.Effect) string {
-	if !e.Known() {
+	if !e.Informative() {
 		return report.RatioDigits(e.Ratio)
 	}
 	two := func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }

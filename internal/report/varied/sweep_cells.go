@@ -169,7 +169,7 @@ func cellCodes(c *sweep.Cell) []string {
 }
 
 func factorBounds(r *sweep.Ratio) string {
-	if !r.Known() {
+	if !r.Informative() {
 		return ""
 	}
 	return "[" + report.RatioDigits(*r.Lo) + ", " + report.RatioDigits(*r.Hi) + "]"
