@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/stat"
 	"github.com/headroom/headroom/internal/unit"
 )
 
@@ -29,11 +30,8 @@ func answer(d *Document) Answer {
 		return Answer{Verdict: Loses, Text: strings.Join(losers, "; ") + "; what they do together is " +
 			share(all.Whole) + " of the sum of each alone"}
 	}
-	if undecided(d) {
-		return Answer{Verdict: Undecided,
-			Text: fmt.Sprintf("no load surely loses, but some are undecided: %s together do %s, %s of the sum "+
-				"of each alone; more --passes tell more",
-				names(d, all.Groups), amount(all.Sum), share(all.Whole))}
+	if open := openText(d); open != "" {
+		return Answer{Verdict: Undecided, Text: "no load surely loses, but some are undecided: " + open}
 	}
 	return Answer{Verdict: Keeps,
 		Text: fmt.Sprintf("nobody loses more than %g%% to the others: %s together do %s, %s of the sum of each alone "+
@@ -79,27 +77,44 @@ func losses(d *Document) []string {
 	for _, t := range d.Combinations {
 		for i, k := range t.Kept {
 			if k.Verdict == Loses {
-				var others []int
-				for _, g := range t.Groups {
-					if g != t.Groups[i] {
-						others = append(others, g)
-					}
-				}
-				texts = append(texts, fmt.Sprintf("%s keeps %s of what it does alone beside %s",
-					d.Groups[t.Groups[i]].Name, share(k), names(d, others)))
+				texts = append(texts, keptText(d, t, i))
 			}
 		}
 	}
 	return texts
 }
 
-// undecided says whether any verdict is.
-func undecided(d *Document) bool {
-	return slices.ContainsFunc(d.Combinations, func(t CombinationResult) bool {
-		return t.Whole.Verdict == Undecided || slices.ContainsFunc(t.Kept, func(k Kept) bool {
-			return k.Verdict == Undecided
-		})
-	})
+// keptText reports the share that one of a combination's groups keeps.
+func keptText(d *Document, t CombinationResult, i int) string {
+	others := slices.Delete(slices.Clone(t.Groups), i, i+1)
+	return fmt.Sprintf("%s keeps %s of what it does alone beside %s", d.Groups[t.Groups[i]].Name, share(t.Kept[i]),
+		names(d, others))
+}
+
+// openText reports an undecided rate, and how many passes decide it: of most groups together, or else of one of them.
+// It is empty if all is decided.
+func openText(d *Document) string {
+	told := func(text string, k Kept, n int) string {
+		e := stat.Estimate{Bounds: k.Bounds}
+		if k.Value != nil {
+			e.Value = *k.Value
+		}
+		return text + prose.PassesToDecide(e.PassesToDecide(n, d.Margin, stat.FamilyWise(d.Alpha, d.Claims)))
+	}
+	for _, t := range slices.Backward(d.Combinations) {
+		if t.Whole.Verdict == Undecided {
+			return told(fmt.Sprintf("%s together do %s, %s of the sum of each alone", names(d, t.Groups), amount(t.Sum),
+				share(t.Whole)), t.Whole, min(t.Sum.N, t.Alone.N))
+		}
+	}
+	for _, t := range slices.Backward(d.Combinations) {
+		for i, k := range t.Kept {
+			if k.Verdict == Undecided {
+				return told(keptText(d, t, i), k, min(t.Sum.N, d.Groups[t.Groups[i]].Alone.N))
+			}
+		}
+	}
+	return ""
 }
 
 // unaffected are the groups that share no ceiling with others.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/headroom/headroom/internal/stat"
 	"github.com/headroom/headroom/internal/testing/figure"
 )
 
@@ -215,6 +216,36 @@ func TestWhatCannotBeTold(t *testing.T) {
 		Terms{Margin: 0.05, Alpha: 0.05})
 	if failed.Combinations[0].Sum.N != 0 {
 		t.Errorf("failed loads: %+v", failed)
+	}
+}
+
+// The advice is about the load that is undecided, where all of them together are not.
+func TestUndecidedLoadsAreAdvised(t *testing.T) {
+	share := func(value, lo, hi float64, v Verdict) Kept { return Kept{&value, stat.BoundsOf(lo, hi), v} }
+	rate := Rate{N: 4}
+	d := Document{Margin: DefaultMargin, Alpha: DefaultAlpha, Claims: 3,
+		Groups: []Group{{Name: "application", Alone: rate}, {Name: "data", Alone: rate}},
+		Combinations: []CombinationResult{{Groups: []int{0, 1}, Sum: Rate{Value: new(2e9), N: 4},
+			Alone: Rate{Value: new(2e9), N: 4}, Whole: share(1, 0.98, 1.02, Keeps)}}}
+	c := &d.Combinations[0]
+	for _, test := range []struct {
+		whole, kept Kept
+		want        []string
+	}{
+		{share(0.9, 0.8, 1.01, Undecided), share(1, 0.99, 1.01, Keeps),
+			[]string{"together do 2.00 Gbit/s, 90% [80%, 101%]", "--passes "}},
+		{share(1, 0.99, 1.01, Keeps), share(0.9, 0.8, 1.01, Undecided), []string{
+			"data keeps 90% [80%, 101%] of what it does alone beside application", "--passes "}},
+		{share(0.9, 0.001, 810, Undecided), share(1, 0.99, 1.01, Keeps),
+			[]string{"90% of the sum of each alone, with too few passes for an interval"}},
+		{share(0.95, 0.5, 1.8, Undecided), share(1, 0.99, 1.01, Keeps), []string{"in a sensible time"}},
+	} {
+		c.Whole, c.Kept = test.whole, []Kept{share(1, 0.99, 1.01, Keeps), test.kept}
+		for _, want := range test.want {
+			if got := answer(&d); got.Verdict != Undecided || !strings.Contains(got.Text, want) {
+				t.Errorf("%s: want %s", got.Text, want)
+			}
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package ladder
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -169,29 +168,8 @@ func eachAtItsCeiling(d *Document, c *Cell) bool {
 // openText says how much is known of what is undecided, and how many passes decide it in four of five cases, if what is
 // reached is what it seems to be.
 func openText(d *Document, r *Rung, c *Cell) string {
-	text := fmt.Sprintf("%s %s of %s in %s", subject(r), percent(c.Reached), c.Expected.From, c.Title)
-	if !c.Reached.Informative() {
-		return text + ", with too few passes for an interval"
-	}
-	const sensible = 200
-	if n := passesToDecide(c.Reached, c.N, d.Margin, stat.FamilyWise(d.Alpha, d.Claims)); n <= sensible {
-		return text + fmt.Sprintf("; if that is right, --passes %d decide it in four of five cases", n)
-	}
-	return text + ", which varies too much, or is too near to the margin, to be decided in a sensible time"
-}
-
-// passesToDecide returns how many passes decide in four of five cases whether the margin is reached, if n passes are
-// right about what is reached.
-func passesToDecide(reached *stat.Estimate, n int, margin, confidence float64) int {
-	passes, tail := float64(n), 0.5+confidence/2
-	away := math.Abs(math.Log(reached.Value / (1 - margin)))
-	deviation := math.Log(*reached.Hi / *reached.Lo) / 2 / stat.StudentQuantile(tail, passes-1) * math.Sqrt(passes)
-	for m := passes + 1; ; m = math.Ceil(1.1 * m) {
-		errors := stat.ErrorsToDecide(stat.StudentQuantile(tail, m-1), passes-1)
-		if errors*deviation <= away*math.Sqrt(m) || m > 1e6 {
-			return int(m)
-		}
-	}
+	return fmt.Sprintf("%s %s of %s in %s", subject(r), percent(c.Reached), c.Expected.From, c.Title) +
+		prose.PassesToDecide(c.Reached.PassesToDecide(c.N, d.Margin, stat.FamilyWise(d.Alpha, d.Claims)))
 }
 
 // topText is what the highest rung does.

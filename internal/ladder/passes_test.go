@@ -37,7 +37,7 @@ func TestAdvisedPassesDecide(t *testing.T) {
 			if c.Verdict != Undecided || !c.Reached.Informative() {
 				continue
 			}
-			n := passesToDecide(c.Reached, w.passes, margin, confidence)
+			n := c.Reached.PassesToDecide(w.passes, margin, confidence)
 			if n > 200 {
 				continue
 			}

@@ -38,6 +38,18 @@ func About(n int) string {
 	return "about " + text
 }
 
+// PassesToDecide ends a sentence about a share that is undecided: how many passes decide it. 0 are too few to tell.
+func PassesToDecide(passes int) string {
+	const sensible = 200
+	switch {
+	case passes == 0:
+		return ", with too few passes for an interval"
+	case passes <= sensible:
+		return fmt.Sprintf("; if that is right, --passes %d decide it in four of five cases", passes)
+	}
+	return ", which varies too much, or is too near to the margin, to be decided in a sensible time"
+}
+
 // Plural returns the plural of a noun that forms it regularly: blocks, processes, batches.
 func Plural(noun string) string {
 	for _, end := range []string{"s", "x", "ch", "sh"} {

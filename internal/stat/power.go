@@ -117,6 +117,23 @@ func ErrorsToDecide(critical, freedom float64) float64 {
 	return (mean*critical + math.Sqrt(mean*mean*critical*critical-a*(critical*critical-z*z))) / a
 }
 
+// PassesToDecide returns how many passes decide in four of five cases whether a ratio falls short of 1 by more than a
+// margin, if its mean and its interval, of n passes, are right. It is 0 if the interval says nothing.
+func (e Estimate) PassesToDecide(n int, margin, confidence float64) int {
+	if !e.Informative() {
+		return 0
+	}
+	passes, tail := float64(n), 0.5+confidence/2
+	away := math.Abs(math.Log(e.Value / (1 - margin)))
+	deviation := math.Log(*e.Hi / *e.Lo) / 2 / StudentQuantile(tail, passes-1) * math.Sqrt(passes)
+	for m := passes + 1; ; m = math.Ceil(1.1 * m) {
+		errors := ErrorsToDecide(StudentQuantile(tail, m-1), passes-1)
+		if errors*deviation <= away*math.Sqrt(m) || m > 1e6 {
+			return int(m)
+		}
+	}
+}
+
 // UncertainSpread returns a spread that was estimated with so many degrees of freedom, enlarged so that what is planned
 // with it decides in four of five cases on average, where a claim takes so many standard errors.
 func UncertainSpread(spread, freedom, critical float64) float64 {
