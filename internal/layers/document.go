@@ -73,6 +73,8 @@ type Step struct {
 	// one is. Intervals are of the differences within a block.
 	Added *stat.Estimate `json:"added,omitempty"`
 	Ratio *stat.Estimate `json:"ratio,omitempty"`
+	// Clear reports that more is added than nothing, with Confidence for all layers of the metric together.
+	Clear bool `json:"-"`
 	// Warnings are the codes of those that taint Value. What is added is tainted by those of the layer below as well.
 	Warnings []string `json:"warnings,omitempty"`
 }

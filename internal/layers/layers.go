@@ -154,8 +154,11 @@ func (v values) step(cell Cell, metric string, layer int) Step {
 	}
 	// A layer that lacks a block has a mean of other blocks than its neighbours.
 	lower, _ := v.mean(layer-1, metric)
-	added := stat.MeanInterval(differences(below, above), confidence).Agreeing(s.Value - lower).Estimate()
-	s.Added = &added
+	interval := func(confidence float64) stat.Interval {
+		return stat.MeanInterval(differences(below, above), confidence).Agreeing(s.Value - lower)
+	}
+	added := interval(confidence).Estimate()
+	s.Added, s.Clear = &added, interval(stat.FamilyWise(1-confidence, len(v)-1)).Lo > 0
 	c := stat.RatioOfMeans(below, above, confidence).Agreeing(lower, s.Value)
 	if !math.IsNaN(c.Ratio) {
 		s.Ratio = &stat.Estimate{Value: c.Ratio, Bounds: stat.BoundsOf(c.Lo, c.Hi)}

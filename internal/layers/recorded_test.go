@@ -3,6 +3,7 @@ package layers
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/headroom/headroom/internal/testing/figure"
@@ -10,7 +11,8 @@ import (
 )
 
 // Layers that add nothing, measured one after the other on disks that were recorded or have a rhythm: what a layer adds
-// has an interval, and few of many leave nothing out. There are three for each survey, each of 95% confidence.
+// has an interval, and few of many leave nothing out. There are three for each survey, each of 95% confidence. The
+// answer of a survey names a layer by all three together.
 func TestLayersThatAddNothingOnRecordedDisks(t *testing.T) {
 	models, err := noise.Recorded()
 	if err != nil {
@@ -20,7 +22,7 @@ func TestLayersThatAddNothingOnRecordedDisks(t *testing.T) {
 	const blocks = 10
 	surveys := figure.Times(40, 1000)
 	for _, model := range models {
-		r, wrong, intervals := rand.New(rand.NewPCG(33, 1)), 0, 0
+		r, wrong, intervals, headlines := rand.New(rand.NewPCG(33, 1)), 0, 0, 0
 		for range surveys {
 			n := len(stack())
 			levels := model.Runs(r, blocks*n)
@@ -32,7 +34,11 @@ func TestLayersThatAddNothingOnRecordedDisks(t *testing.T) {
 						Values: map[string]float64{"read.latency.mean": mean}})
 				}
 			}
-			for _, s := range Compare(stack(), []Cell{oneAtATime()}, all, nil, nil).Steps {
+			steps := Compare(stack(), []Cell{oneAtATime()}, all, nil, nil).Steps
+			if slices.ContainsFunc(steps, func(s Step) bool { return s.Clear }) {
+				headlines++
+			}
+			for _, s := range steps {
 				if s.Added == nil {
 					continue
 				}
@@ -43,6 +49,9 @@ func TestLayersThatAddNothingOnRecordedDisks(t *testing.T) {
 		}
 		figure.Record(t, figure.Share(figure.Name("layers/wrong", model.Name), wrong, intervals, figure.Lower).Saying(
 			"intervals of what a layer adds that leave nothing out where it adds nothing, on a disk as %s", model.Name))
+		figure.Record(t, figure.Share(figure.Name("layers/headlines", model.Name), headlines, surveys,
+			figure.Lower).Saying("surveys that call a layer costly where none adds anything, on a disk as %s", model.Name))
+		figure.AtMost(t, "surveys that call a layer costly on a disk as "+model.Name, headlines, surveys, 0.05)
 		if intervals != 3*surveys || wrong > intervals*10/100 {
 			t.Errorf("%s: %d of %d intervals say that a layer adds something, or less than nothing", model.Name, wrong,
 				intervals)

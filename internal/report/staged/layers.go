@@ -35,9 +35,9 @@ func Layers(d layers.Document, o report.Options) document.Document {
 		add(document.Sentence{Role: document.Note, Text: n})
 	}
 	add(document.Sentence{Role: document.Reading,
-		Text: fmt.Sprintf("Each interval holds with %s, for its difference alone. Differences are taken within a pass, so "+
-			"drifts affect all layers alike. CPU is the time of the load's own process, without threads of the "+
-			"kernel.", report.Confidence(d.Confidence))})
+		Text: fmt.Sprintf("Each interval holds with %s, for its difference alone; the answer names a layer with as much "+
+			"for all layers together. Differences are taken within a pass, so drifts affect all layers alike. CPU is the "+
+			"time of the load's own process, without threads of the kernel.", report.Confidence(d.Confidence))})
 	add(savedAs(d.Layers[0].Run, o)...)
 	return out
 }
@@ -64,7 +64,7 @@ func layersHeadline(d layers.Document, all []report.Mark) string {
 		if s.N == 0 || last.N == 0 {
 			continue
 		}
-		var most *layers.Step // of those that are clear of nothing at all
+		var most *layers.Step // of those that surely add something
 		total := 0.0
 		var codes []string
 		for _, step := range steps {
@@ -75,13 +75,17 @@ func layersHeadline(d layers.Document, all []report.Mark) string {
 				return plainly
 			}
 			total += step.Added.Value
-			if step.Added.Lo != nil && *step.Added.Lo > 0 && (most == nil || step.Added.Value > most.Added.Value) {
+			if step.Clear && (most == nil || step.Added.Value > most.Added.Value) {
 				most = &step
 			}
 		}
 		text := s.Title + ": " + betweenText(d, difference(s.Unit, total), most != nil)
 		if most != nil && len(steps) > 2 {
-			text += fmt.Sprintf(", most of it at %s (%s)", d.Layers[most.Layer].Name,
+			part := "most of it"
+			if most.Added.Value <= total/2 {
+				part = "the largest part of it"
+			}
+			text += fmt.Sprintf(", %s at %s (%s)", part, d.Layers[most.Layer].Name,
 				difference(most.Unit, most.Added.Value))
 		}
 		return prose.Join(text, report.Signs(all, codes))

@@ -9,6 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/render"
 	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 func TestLayersAreTold(t *testing.T) {
@@ -51,6 +52,23 @@ func TestLayersAreTold(t *testing.T) {
 			if prose.Columns(strings.TrimRight(line, "\n")) > 80 {
 				t.Errorf("wider than the terminal: %q", line)
 			}
+		}
+	}
+}
+
+// Two layers add the same, and so neither most of it.
+func TestTheLargestPart(t *testing.T) {
+	step := func(layer int, added float64) layers.Step {
+		return layers.Step{Title: "randread 4k q1", Metric: "read.latency.mean", Unit: lab.Seconds, Layer: layer, N: 6,
+			Added: &stat.Estimate{Value: added}, Clear: true}
+	}
+	d := layers.Document{Layers: []layers.Layer{{Name: "/dev/sdb"}, {Name: "/dev/dm-1"}, {Name: "/srv"}},
+		Steps: []layers.Step{step(0, 0), step(1, 31e-6), step(2, 30e-6)}}
+	for added, want := range map[float64]string{30e-6: "most of it at /dev/dm-1",
+		31e-6: "the largest part of it at /dev/dm-1"} {
+		d.Steps[2].Added.Value = added
+		if got := layersHeadline(d, nil); !strings.Contains(got, want) {
+			t.Errorf("%s: want %s", got, want)
 		}
 	}
 }
