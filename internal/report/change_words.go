@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // RatioDigits prints a ratio with enough digits to distinguish it from one.
@@ -58,6 +59,16 @@ func ChangeBounds(e stat.RatioEstimate) string {
 		return "[" + RatioDigits(*e.Lo) + ", " + RatioDigits(*e.Hi) + "]x"
 	}
 	return "[" + SignedPercent(*e.Lo, true) + ", " + SignedPercent(*e.Hi, true) + "]"
+}
+
+// HoldTogether returns a clause: all claims of a document are right with 1-alpha.
+func HoldTogether(claims string, alpha float64) string {
+	return "all " + claims + " hold together with " + Confidence(1-alpha)
+}
+
+// CountsAsNone returns a clause about the largest change that counts as none.
+func CountsAsNone(margin float64) string {
+	return "a change within " + unit.RoundPercent(margin) + " counts as none"
 }
 
 // Confidence prints enough digits to distinguish a high confidence from certainty: 95%, 99.4%, 99.97%.

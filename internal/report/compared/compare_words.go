@@ -183,14 +183,13 @@ func compareReading(d *compare.Document, rows []*compare.ComparedMetric) []strin
 	if spreadKnown {
 		text := fmt.Sprintf("Intervals hold with %s each", report.Confidence(d.Confidence))
 		if d.Comparisons > 1 {
-			text += fmt.Sprintf(", so that all %d verdicts are right with %s", d.Comparisons,
-				report.Confidence(1-d.Alpha))
+			text += ", so that " + report.HoldTogether(prose.Count(d.Comparisons, "verdict"), d.Alpha)
 		}
 		text += "; one value is one " + prose.List(slices.Sorted(maps.Keys(per))) + "."
 		if per["pair"] {
 			text += " Pairs may be looked at any time."
 		}
-		text += fmt.Sprintf(" A change within %s counts as none (--margin).", unit.RoundPercent(d.Margin))
+		text += " " + prose.Capital(report.CountsAsNone(d.Margin)) + " (--margin)."
 		lines = append(lines, text)
 	}
 	if slices.ContainsFunc(rows, func(c *compare.ComparedMetric) bool { return c.More > 0 }) {

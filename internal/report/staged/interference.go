@@ -164,7 +164,6 @@ func keptCell(k interference.Kept) document.Cell {
 // interferenceReading explains the tables.
 func interferenceReading(d *interference.Document) string {
 	return fmt.Sprintf("Kept is the rate together with others, as a share of the rate alone in the same pass. A load "+
-		"that loses is more than %g%% slower; all %s of %d passes hold together with %s. Rates cover the "+
-		"seconds in which all were running.", 100*d.Margin, prose.Count(d.Claims, "verdict"), d.Passes,
-		report.Confidence(1-d.Alpha))
+		"that loses is more than %g%% slower; %s. Rates cover the seconds in which all were running.", 100*d.Margin,
+		report.HoldTogether(verdictsOf(d.Claims, d.Passes), d.Alpha))
 }

@@ -86,7 +86,7 @@ func ladderMarks(d *ladder.Document) []report.Mark {
 			about = d.Rungs[w.Rung].Name
 		}
 		if w.Cell != "" {
-			about = titles[w.Cell] + " on " + about
+			about = loadOn(titles, w.Cell, about)
 		}
 		out = report.AddMark(out, w.CountedWarning, about)
 	}
@@ -248,8 +248,7 @@ func ladderReading(d *ladder.Document) string {
 		"in the same pass: %s. A rung is short if it is certainly more than %g%% below that, at a ceiling or not",
 		promised, 100*d.Margin)
 	if d.Claims > 0 {
-		text += fmt.Sprintf("; all %s of %d passes hold together with %s", prose.Count(d.Claims, "verdict"), d.Passes,
-			report.Confidence(1-d.Alpha))
+		text += "; " + report.HoldTogether(verdictsOf(d.Claims, d.Passes), d.Alpha)
 	}
 	text += ". Intervals of rates hold with " + report.Confidence(0.95) + " each."
 	if len(d.Guests) > 0 {
@@ -258,6 +257,11 @@ func ladderReading(d *ladder.Document) string {
 			"NVMe); otherwise it is the storage behind it."
 	}
 	return text
+}
+
+// verdictsOf counts the verdicts of a number of passes.
+func verdictsOf(claims, passes int) string {
+	return fmt.Sprintf("%s of %d passes", prose.Count(claims, "verdict"), passes)
 }
 
 // suspectsOf lists what doctor finds on the ends of a network that falls short.
@@ -320,7 +324,7 @@ func bestTuningRun(d *ladder.Document) string {
 
 func shareOfChange(i stat.Estimate) string {
 	if !i.Informative() {
-		return fmt.Sprintf("%.2f times, with too few passes for an interval", i.Value)
+		return fmt.Sprintf("%.2f times", i.Value) + prose.PassesToDecide(0)
 	}
 	return fmt.Sprintf("%.2f [%.2f, %.2f] times", i.Value, *i.Lo, *i.Hi)
 }

@@ -119,15 +119,16 @@ func layersMarks(d *layers.Document) []report.Mark {
 	for _, w := range d.Warnings {
 		about := d.Layers[w.Layer].Name
 		if w.Cell != "" {
-			title := titles[w.Cell]
-			if title == "" {
-				title = w.Cell // no number of it is shown
-			}
-			about = title + " on " + about
+			about = loadOn(titles, w.Cell, about)
 		}
 		out = report.AddMark(out, w.CountedWarning, about)
 	}
 	return out
+}
+
+// loadOn names a load in a place. One of which no number is shown has no title.
+func loadOn(titles map[string]string, cell, place string) string {
+	return cmp.Or(titles[cell], cell) + " on " + place
 }
 
 // sharedCodes returns the codes of warnings that taint the numbers of all layers: they are listed once above the table.

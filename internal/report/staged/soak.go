@@ -215,9 +215,8 @@ func soakSteps(d *soak.Document) document.Table {
 
 // soakReading explains the result.
 func soakReading(d *soak.Document) string {
-	return fmt.Sprintf("The first quarter of the rounds is compared with the last; a change within %g%% counts as "+
-		"none, and all verdicts hold together with %s. Steps are proved changes of more than that from one round to "+
-		"the next. Steady is what SNIA calls so: fifths of the rounds since the last step stay within %s of their "+
-		"mean, and their line moves by at most %s.", 100*d.Margin, report.Confidence(1-d.Alpha),
-		unit.Percent(stat.SteadyRange), unit.Percent(stat.SteadyRise))
+	return fmt.Sprintf("The first quarter of the rounds is compared with the last; %s, and %s. Steps are proved changes "+
+		"of more than that from one round to the next. Steady is what SNIA calls so: fifths of the rounds since the "+
+		"last step stay within %s of their mean, and their line moves by at most %s.", report.CountsAsNone(d.Margin),
+		report.HoldTogether("verdicts", d.Alpha), unit.Percent(stat.SteadyRange), unit.Percent(stat.SteadyRise))
 }

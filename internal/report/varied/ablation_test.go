@@ -120,7 +120,7 @@ func TestAblationIsTold(t *testing.T) {
 		"All mitigations of CPU flaws are switched off",
 		"All settings together: -4", "That is what slub_debug=FZPU alone does, as far as can be seen",
 		"no difference, as it must be", "!1 emulated: ",
-		"all 16 claims are right with 95%", "76 visits in 4 blocks", "headroom report 7KQ4M2X9TD",
+		"all 16 claims hold together with 95%", "76 visits in 4 blocks", "headroom report 7KQ4M2X9TD",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("nothing of %q in\n%s", want, ablationTable(t, d, 120))

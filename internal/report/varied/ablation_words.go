@@ -15,7 +15,6 @@ import (
 	"github.com/headroom/headroom/internal/render"
 	"github.com/headroom/headroom/internal/report"
 	"github.com/headroom/headroom/internal/rule"
-	"github.com/headroom/headroom/internal/unit"
 )
 
 // headline is the answer: the effect of each setting that has one, and the effects that would have been visible for the
@@ -329,10 +328,9 @@ func (t ablationText) reading() []string {
 		"between the tuned set and the set without it (in the set); one value is one visit.",
 		prose.Count(t.Visits, "visit"), prose.Count(t.Blocks, "block"))
 	if t.Claims > 0 {
-		text += fmt.Sprintf(" Intervals hold with %s each at all looks together, so that all %d claims are right "+
-			"with %s. A change within %s counts as none.",
-			report.Confidence(t.Confidence), t.Claims, report.Confidence(1-t.Alpha),
-			unit.RoundPercent(t.Margin))
+		text += fmt.Sprintf(" Intervals hold with %s each at all looks together, so that %s. %s.",
+			report.Confidence(t.Confidence), report.HoldTogether(prose.Count(t.Claims, "claim"), t.Alpha),
+			prose.Capital(report.CountsAsNone(t.Margin)))
 	}
 	if one, both := ablation.FewestBlocks(t.Alpha); t.Claims > 0 && t.Blocks < one {
 		text += fmt.Sprintf(" A difference of less than twofold takes %d blocks, or %d in which the setting shows it "+

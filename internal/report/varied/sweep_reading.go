@@ -53,9 +53,8 @@ func sweepSureness(d *sweep.Document) []string {
 		return []string{"A figure is the mean of all repetitions of a load at a level. To prove a difference, " +
 			"measure the levels by turns: " + byTurns}
 	}
-	lines := []string{fmt.Sprintf("%s. Levels are compared within a block; all statements about cells "+
-		"hold together with %s (each of %d intervals with %s).",
-		prose.Capital(prose.Count(d.Blocks, "block")), report.Confidence(1-d.Alpha), d.Claims,
+	lines := []string{fmt.Sprintf("%s. Levels are compared within a block; %s (each of %d intervals with %s).",
+		prose.Capital(prose.Count(d.Blocks, "block")), report.HoldTogether("statements about cells", d.Alpha), d.Claims,
 		report.Confidence(d.Confidence))}
 	if d.Settled > 0 {
 		lines = append(lines,
