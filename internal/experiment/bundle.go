@@ -135,8 +135,8 @@ func statusOf(err error, outcome runner.Outcome) lab.Status {
 }
 
 // keeping is how the parts of a run are kept. The arms of a comparison or a ladder are joined: each has its header, in
-// one bundle. The places of a sweep share the header of the first, which has the arms of all. A run on one target has a
-// separate bundle, and so has each part that an older version has begun.
+// one bundle. So are parts that are loaded together. The places of a sweep share the header of the first, which has the
+// arms of all. A run on one target has a separate bundle, and so has each part that an older version has begun.
 type keeping int
 
 const (
@@ -147,7 +147,7 @@ const (
 
 func (p *Plan) keeping() keeping {
 	switch first := p.First(); {
-	case first.Arm != "":
+	case first.Arm != "" || p.together != nil:
 		return joined
 	case len(p.Names) == 1 && len(first.Run.Arms) > 1,
 		len(p.Names) > 1 && p.Parts[p.Names[1]].Run.ID == first.Run.ID:
@@ -156,8 +156,11 @@ func (p *Plan) keeping() keeping {
 	return own
 }
 
-// whole is the header of the run of all joined arms: the saved ones, and those that have begun since.
+// whole is the header of the run of all joined parts: the saved ones, and those that have begun since.
 func (p *Plan) whole() lab.Run {
+	if p.together != nil {
+		return p.together.Run
+	}
 	var parts []lab.Run
 	var names []string
 	if p.saved != nil {
@@ -193,7 +196,10 @@ func (p *Plan) joinedBundle(beginning *Measurement) (_ *store.Writer, err error)
 func (p *Plan) openJoined() (*store.Writer, error) {
 	whole := p.whole()
 	p.App.Started.Add(p.Store, whole.ID)
-	if p.saved == nil {
+	switch {
+	case p.writer != nil:
+		return p.writer, p.writer.Update(func(r *lab.Run) { *r = whole })
+	case p.saved == nil:
 		return p.Store.Create(whole)
 	}
 	w, err := p.Store.Resume(p.saved)
@@ -281,15 +287,24 @@ func (c *carrying) endJoined(ctx context.Context, all runner.Outcome, outcomes m
 	failed error) error {
 	each := func(do func(m *Measurement) error) error {
 		var errs []error
-		for _, name := range c.started() {
-			errs = append(errs, do(c.Parts[name]))
+		for _, m := range c.begun() {
+			errs = append(errs, do(m))
 		}
 		return errors.Join(errs...)
 	}
+	compare := func() error {
+		if c.together != nil && c.together.isFleet() {
+			return c.together.compareFleet(ctx, c.writer)
+		}
+		return each(func(m *Measurement) error { return m.CompareAfterwards(ctx, c.writer) })
+	}
 	return CloseBundle(c.writer, all, failed,
-		func() error { return each(func(m *Measurement) error { return m.CleanDevice(ctx) }) },
-		func() error { return each(func(m *Measurement) error { return m.CompareAfterwards(ctx, c.writer) }) },
+		func() error { return each(func(m *Measurement) error { return m.CleanDevice(ctx) }) }, compare,
 		func(r *lab.Run) {
+			if c.together != nil {
+				SetWarnings(r, c.together.warnings(), all)
+				return
+			}
 			for name, outcome := range outcomes {
 				m := c.Parts[name]
 				SetWarnings(&m.Run, m.Run.Warnings, outcome)

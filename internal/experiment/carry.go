@@ -58,6 +58,9 @@ func (d *planned) Close() { d.plan.close() }
 // removed; effects are put back; devices are cleaned; second snapshots are taken; the bundle is closed; what could not
 // be undone of events is tried again.
 func (p *Plan) carry(ctx context.Context) (_ Measured, failed error) {
+	if p.together != nil && p.together.isFleet() {
+		defer p.App.Footprint.WithLowMemory()() // loads run elsewhere
+	}
 	release, err := p.openEvents(ctx)
 	if err != nil {
 		return Measured{}, err
@@ -77,6 +80,9 @@ func (p *Plan) carry(ctx context.Context) (_ Measured, failed error) {
 
 // openEvents opens the targets of the events of all parts, and their journals. What it returns gives them back.
 func (p *Plan) openEvents(ctx context.Context) (func() error, error) {
+	if p.together != nil {
+		return p.together.openEvents(ctx)
+	}
 	var all []func() error
 	release := func() error {
 		var errs []error
@@ -120,6 +126,9 @@ func (c *carrying) openEffects(ctx context.Context) error {
 
 // start begins the run, and all parts. After an error finish ends what it began.
 func (c *carrying) start(ctx context.Context) (err error) {
+	if c.together != nil {
+		return c.startTogether(ctx)
+	}
 	if len(c.Names) > 0 && c.keeping() == shared {
 		if c.writer, err = c.sharedBundle(ctx); err != nil {
 			return err
@@ -131,6 +140,30 @@ func (c *carrying) start(ctx context.Context) (err error) {
 		}
 	}
 	return nil
+}
+
+// startTogether begins all parts, and opens the session that loads them together.
+func (c *carrying) startTogether(ctx context.Context) (err error) {
+	w, err := c.openJoined()
+	if err == nil {
+		c.writer, err = OrInterrupt(w, c.together.begin(ctx, w))
+	}
+	if err != nil {
+		return err
+	}
+	c.show.KeepIn(c.writer)
+	j := c.together.measurement()
+	j.Progress = c.progress("")
+	c.sessions[""], err = runner.OpenJoint(ctx, j, c.writer)
+	return err
+}
+
+// progress shows what a session reports.
+func (c *carrying) progress(part string) func(runner.Progress) {
+	return func(e runner.Progress) {
+		e.Doing += c.Schedule.Doing(part, e)
+		c.show.Print(e)
+	}
 }
 
 // startPart begins a part, and opens its session.
@@ -158,10 +191,7 @@ func (c *carrying) startPart(ctx context.Context, name string) (err error) {
 	}
 	c.show.KeepIn(w)
 	e := m.RunnerMeasurement()
-	e.Progress = func(e runner.Progress) {
-		e.Doing += c.Schedule.Doing(name, e)
-		c.show.Print(e)
-	}
+	e.Progress = c.progress(name)
 	s, err := runner.OpenWithPeers(ctx, e, saver)
 	if s != nil {
 		c.sessions[name] = s
@@ -234,9 +264,25 @@ func (c *carrying) Repeat(ctx context.Context, next plan.Repetition) error {
 	return c.Schedule.Ended(ctx, next, rep, err)
 }
 
-// started are the parts that have begun.
+// begun are the measurements of the parts that have begun.
+func (c *carrying) begun() []*Measurement {
+	if c.together != nil {
+		return c.together.Parts
+	}
+	var all []*Measurement
+	for _, name := range c.started() {
+		all = append(all, c.Parts[name])
+	}
+	return all
+}
+
+// started are the parts that have begun. Parts that are loaded together have one session, which has no name.
 func (c *carrying) started() []string {
-	return slices.DeleteFunc(slices.Clone(c.Names), func(name string) bool { return c.sessions[name] == nil })
+	names := slices.Clone(c.Names)
+	if c.together != nil {
+		names = []string{""}
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return c.sessions[name] == nil })
 }
 
 // finish ends what was started, after failed.
@@ -260,9 +306,12 @@ func (c *carrying) finish(ctx context.Context, failed error) (Measured, error) {
 		c.Schedule.Complete(&m)
 		return m, failed
 	}
-	m.Run = c.First().Run
+	if m.Run = c.First().Run; c.together != nil {
+		m.Run = c.together.Run
+	}
 	failed = errors.Join(failed, c.endBundles(ctx, m.Outcome, outcomes, errors.Join(failed, c.unfinished)))
-	if failed == nil && (len(c.Names) > 1 || len(m.Run.Arms) > 1) { // failed loads of one arm are a result
+	// Failed loads of one arm are a result, and so are failed loads of several targets.
+	if failed == nil && c.together == nil && (len(c.Names) > 1 || len(m.Run.Arms) > 1) {
 		if failed = m.NoneMeasured(c.Store); failed != nil {
 			m.Repetitions = nil // there is nothing to continue
 		}

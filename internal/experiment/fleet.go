@@ -19,7 +19,7 @@ import (
 )
 
 // openTargets opens all targets, those for which one name stands among them, and makes each a part of the run.
-func (t *MultiTargetRun) openTargets(ctx context.Context, named []NamedTarget) error {
+func (t *MultiTargetRun) openTargets(ctx context.Context, p *Plan, named []NamedTarget) error {
 	alone := func(name string) bool {
 		traits := t.App.Traits(name)
 		return traits.Set == "" && !traits.Several
@@ -34,7 +34,7 @@ func (t *MultiTargetRun) openTargets(ctx context.Context, named []NamedTarget) e
 	if err != nil {
 		return err
 	}
-	t.close = append(t.close, func() { t.App.CloseConcurrently(opened) })
+	p.AtClose(func() { t.App.CloseConcurrently(opened) })
 	for next := 0; len(named) > 0; {
 		first := named[0]
 		if alone(first.Name) {
@@ -54,7 +54,7 @@ func (t *MultiTargetRun) openTargets(ctx context.Context, named []NamedTarget) e
 			}
 			name, members, roles = set, append(members, of.Member), append(roles, named[n].Role)
 		}
-		if err := t.addSet(ctx, name, members, roles, first); err != nil {
+		if err := t.addSet(ctx, p, name, members, roles, first); err != nil {
 			return err
 		}
 		named = named[max(1, len(members)):]
@@ -72,12 +72,13 @@ func PrefixOfMembers(p *app.App, typed NamedTarget) string {
 }
 
 // addSet opens the targets that a name stands for. Roles are those that they have had, if any.
-func (t *MultiTargetRun) addSet(ctx context.Context, name string, members, roles []string, typed NamedTarget) error {
+func (t *MultiTargetRun) addSet(ctx context.Context, p *Plan, name string, members, roles []string,
+	typed NamedTarget) error {
 	set, err := t.App.OpenSet(ctx, name, members)
 	if err != nil {
 		return err
 	}
-	t.close = append(t.close, func() {
+	p.AtClose(func() {
 		if err := set.Close(); err != nil {
 			t.App.PrintError(err)
 		}
@@ -126,18 +127,6 @@ func (t *MultiTargetRun) add(role string, tg host.Target) {
 		Target: tg, Role: role, Observer: len(t.Parts) > 0})
 }
 
-// closeTargets gives all targets back. A bundle that nothing was measured for is removed.
-func (t *MultiTargetRun) closeTargets() {
-	if t.earlyWriter != nil {
-		if err := t.earlyWriter.Discard(); err != nil {
-			t.App.PrintError(err)
-		}
-	}
-	for _, c := range t.close {
-		c()
-	}
-}
-
 // isFleet says whether there are so many targets that each is visited in its turn.
 func (t *MultiTargetRun) isFleet() bool { return len(t.Parts) >= runner.MinFleet }
 
@@ -166,8 +155,8 @@ func (t *MultiTargetRun) forEachTarget(ctx context.Context,
 // the fleet has otherwise: the header of a run has room for what a reader looks at, and nobody looks at a thousand
 // lists that are the same.
 func (t *MultiTargetRun) saveSnapshotEarly(m *Measurement) error {
-	if t.earlyWriter != nil {
-		if err := t.earlyWriter.Facts(m.TargetRole(), store.Before, m.Before); err != nil {
+	if w := t.carried.writer; w != nil {
+		if err := w.Facts(m.TargetRole(), store.Before, m.Before); err != nil {
 			return err
 		}
 	}
@@ -181,27 +170,8 @@ func (t *MultiTargetRun) saveSnapshotEarly(m *Measurement) error {
 	return nil
 }
 
-// compareAfterwards takes the second snapshot of each target.
-func (t *MultiTargetRun) compareAfterwards(ctx context.Context, w *store.Writer) error {
-	if !t.isFleet() {
-		for _, m := range t.Parts {
-			if err := m.CompareAfterwards(ctx, w); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	b, err := t.Store.Find(t.Run.ID)
-	if err != nil {
-		return err
-	}
-	return t.forEachTarget(ctx, func(ctx context.Context, _ int, m *Measurement) error {
-		return m.CompareWithBefore(ctx, b, w)
-	})
-}
-
-// PrintSummary says what is about to happen: on each of a few targets, and on the first of many.
-func (t *MultiTargetRun) PrintSummary(ctx context.Context) {
+// Summarize prints what is about to happen: on each of a few targets, and on the first of many.
+func (t *MultiTargetRun) Summarize(ctx context.Context) {
 	const few = 4
 	if len(t.Parts) <= few {
 		for _, m := range t.Parts {
@@ -218,7 +188,7 @@ func (t *MultiTargetRun) PrintSummary(ctx context.Context) {
 }
 
 // fleetClock counts what each target did by itself.
-func (t *MultiTargetRun) fleetClock(j runner.JointMeasurement) *progress.OrderClock {
+func (t *MultiTargetRun) fleetClock() *progress.OrderClock {
 	var cells []runner.Cell
 	var left []plan.Repetition
 	for _, m := range t.Parts {
@@ -227,6 +197,6 @@ func (t *MultiTargetRun) fleetClock(j runner.JointMeasurement) *progress.OrderCl
 		left = append(left, NotSaved(m.Workload().Order(), m.Saved)...)
 	}
 	c := progress.NewOrderClock(cells, left, t.Parts[0].Workload().Pause())
-	c.LaterTime /= time.Duration(j.AtOnce)
+	c.LaterTime /= time.Duration(t.Run.AtOnce)
 	return c
 }

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,27 +15,25 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// MultiTargetRun is a run on several targets whose loads are started together: a measurement of each, in one bundle.
+// MultiTargetRun is a run on several targets whose loads are started together: a measurement of each, in one bundle. It
+// is the schedule of the plan.
 type MultiTargetRun struct {
+	Plain
 	App     *app.App
 	Options RunOptions
 	Store   *store.Store
-	// args are the suite and the places, and named the targets, of a run that was not planned elsewhere.
-	args    []string
-	named   []NamedTarget
 	Parts   []*Measurement
 	Run     lab.Run
 	Saved   []lab.Repetition // of the sums
-	resumed *store.Bundle
 	// Design says which parts are loaded at the same time; nil where all of them are, every time.
 	Design *lab.ConcurrentDesign
-	// earlyWriter is the bundle of a run on so many targets that their snapshots are saved as they are taken; nil for
-	// all others.
-	earlyWriter *store.Writer
-	// LeftOut are warnings of targets that were meant and are not there.
+	// LeftOut are warnings of targets that were meant and are not there. A resumed run has the warnings of its first
+	// part here.
 	LeftOut []lab.Warning
-	// close gives targets back.
-	close []func()
+	// carried is the plan of which the targets are the parts.
+	carried *Plan
+	// plan names the next repetition, by cells without a role.
+	plan plan.Plan
 }
 
 // RunOnTargets measures one target, or several at the same time, or says what would be done.
@@ -60,33 +57,20 @@ func RunOnTargets(ctx context.Context, p *app.App, s *store.Store, o RunOptions,
 		return err
 	}
 	o.Budget = "" // parts have none of their own
-	t := &MultiTargetRun{App: p, Options: o, Store: s, args: args, named: named}
-	return Conduct(ctx, p, s, o.Request(lab.DesignRun, args), &targetsRun{Design: t, all: t})
+	return Carry(ctx, p, s, o.Request(lab.DesignRun, args), &targetsRun{args: args, named: named,
+		MultiTargetRun: &MultiTargetRun{App: p, Options: o, Store: s}})
 }
 
-// targetsRun is a run on several targets, as long as it is not known that the names stand for one.
+// targetsRun plans a run on several targets.
 type targetsRun struct {
-	Design
-	all *MultiTargetRun
+	*MultiTargetRun
+	// args are the suite and the places, and named the targets.
+	args  []string
+	named []NamedTarget
 }
-
-// Open opens the targets, of which there may be one.
-func (r *targetsRun) Open(ctx context.Context) error {
-	err := r.all.Open(ctx)
-	if err == nil && len(r.all.Parts) == 1 && r.all.Options.Resume == "" {
-		one := r.all.Parts[0]
-		one.Role = ""
-		r.Design = Planned(r.all.App, r.all.Store, r.all.Options.DryRun,
-			&Run{Measurement: one, Args: r.all.args})
-	}
-	return err
-}
-
-// Close gives back what either holds.
-func (r *targetsRun) Close() { r.all.Close() }
 
 // Targets are those that were named.
-func (t *MultiTargetRun) Targets(*store.Bundle) ([]string, error) {
+func (t *targetsRun) Targets(*store.Bundle) ([]string, error) {
 	var names []string
 	for _, n := range t.named {
 		names = append(names, n.Name)
@@ -94,21 +78,33 @@ func (t *MultiTargetRun) Targets(*store.Bundle) ([]string, error) {
 	return names, nil
 }
 
-// Open opens the targets.
-func (t *MultiTargetRun) Open(ctx context.Context) error { return t.openTargets(ctx, t.named) }
-
-// Report shows what was measured.
-func (t *MultiTargetRun) Report() error { return t.Options.Report(t.Run.ID) }
-
-// Close gives up what is held on all targets, and gives those back that were opened here.
-func (t *MultiTargetRun) Close() {
-	for _, m := range t.Parts {
-		m.Release()
+// Draft plans a new run. Where the names stand for one target, it is a run on that.
+func (t *targetsRun) Draft(ctx context.Context, p *Plan) error {
+	if err := t.openTargets(ctx, p, t.named); err != nil {
+		return err
 	}
-	t.closeTargets()
+	if len(t.Parts) == 1 {
+		one := t.Parts[0]
+		one.Role = ""
+		return (&Run{Measurement: one, Args: t.args}).Draft(ctx, p)
+	}
+	p.LoadTogether(t.MultiTargetRun)
+	return t.newHeader(ctx, t.args)
 }
 
-// Order is that of all repetitions, by the names of cells without a role.
+// Rebuild reads what an interrupted run has measured.
+func (t *targetsRun) Rebuild(ctx context.Context, p *Plan, saved *store.Bundle) error {
+	if err := t.openTargets(ctx, p, t.named); err != nil {
+		return err
+	}
+	p.LoadTogether(t.MultiTargetRun)
+	return t.Resume(ctx, saved)
+}
+
+// Report shows what was measured.
+func (t *targetsRun) Report() error { return t.Options.Report(t.Parts[0].Run.ID) }
+
+// Order is the order of all repetitions, by the names of cells without a role.
 func (t *MultiTargetRun) Order() []plan.Repetition {
 	of := runner.AllTargets
 	if t.sequential() {
@@ -125,31 +121,50 @@ func (t *MultiTargetRun) Order() []plan.Repetition {
 	return all.Order()
 }
 
-// joint is the run as the runner carries it out, with what is saved of it.
-func (t *MultiTargetRun) joint() runner.JointMeasurement {
-	saved := Measurement{Saved: t.savedOnce()}
-	j := runner.JointMeasurement{Plan: plan.Within(plan.Fixed(t.Order()),
-		BudgetOf(t.Options.Within, &saved)), Saved: t.Saved, Groups: map[string][]string{},
-		AtOnce: t.Run.AtOnce}
+// Next is the next in the order, within the budget.
+func (t *MultiTargetRun) Next(done []plan.Done) (plan.Repetition, bool) {
+	if t.plan == nil {
+		t.plan = plan.Within(plan.Fixed(t.Order()), BudgetOf(t.Options.Within, &Measurement{Saved: t.savedOnce()}))
+	}
+	return t.plan.Next(done)
+}
+
+// Done is what all targets did, by the name of the cell without a role.
+func (t *MultiTargetRun) Done(_ string, r lab.Repetition) plan.Done {
+	r.Cell = r.Cell[:strings.LastIndex(r.Cell, "@")]
+	return runner.Done(lab.Cell{}, r)
+}
+
+// measurement is the run as the runner carries it out, with what is saved of it.
+func (t *MultiTargetRun) measurement() runner.JointMeasurement {
+	j := runner.JointMeasurement{Sums: t.sums(), Saved: t.Saved, Groups: map[string][]string{}, AtOnce: t.Run.AtOnce}
 	for _, m := range t.Parts {
 		j.Measurements = append(j.Measurements, m.RunnerMeasurement())
 	}
 	for _, g := range t.groups() {
 		j.Groups[g.Name] = g.Arms
 	}
+	return j
+}
+
+// sums are the cells that hold what several did together.
+func (t *MultiTargetRun) sums() []runner.Cell {
+	var sums []runner.Cell
 	all := Measurement{Role: "all targets"}
 	for _, c := range t.Run.Cells {
-		if c.Arm == runner.AllTargets || j.Groups[c.Arm] != nil {
-			j.Sums = append(j.Sums, t.titled(all.CellToRun(c)))
+		if c.Arm == runner.AllTargets || slices.ContainsFunc(t.groups(), func(g lab.DesignGroup) bool {
+			return g.Name == c.Arm
+		}) {
+			sums = append(sums, t.titled(all.CellToRun(c)))
 		}
 	}
-	return j
+	return sums
 }
 
 // savedOnce are the saved repetitions, those on several targets once.
 func (t *MultiTargetRun) savedOnce() []lab.Repetition {
 	if t.sequential() {
-		return t.Parts[0].Saved
+		return slices.Clone(t.Parts[0].Saved)
 	}
 	return slices.DeleteFunc(slices.Clone(t.Saved), func(r lab.Repetition) bool {
 		return !strings.HasSuffix(r.Cell, lab.CellIn("", runner.AllTargets))
@@ -169,47 +184,35 @@ func (t *MultiTargetRun) titled(c runner.Cell) runner.Cell {
 	return c
 }
 
-// Measure carries out the run.
-func (t *MultiTargetRun) Measure(ctx context.Context) (_ Measured, failed error) {
-	if t.isFleet() {
-		defer t.App.Footprint.WithLowMemory()() // loads run elsewhere
-	}
-	release, err := t.openEvents(ctx)
-	if err != nil {
-		return Measured{}, err
-	}
-	defer func() { failed = errors.Join(failed, release()) }()
-	w, err := t.begin(ctx)
-	if err != nil {
-		return Measured{}, err
-	}
-	j := t.joint()
-	show := progress.New(t.App, t.clock(j))
-	show.KeepIn(w)
-	j.Progress = show.Print
-	outcome, runErr := runner.RunJoint(ctx, j, w)
-	show.End()
-	all := Workload{Run: t.Run} // sums included
-	return Measured{Outcome: outcome, Run: t.Run, Planned: all.Planned()},
-		errors.Join(runErr, t.end(ctx, w, outcome, runErr))
+// savedByAll are the repetitions of savedOnce that no target lacks.
+func (t *MultiTargetRun) savedByAll() []lab.Repetition {
+	return slices.DeleteFunc(t.savedOnce(), func(r lab.Repetition) bool {
+		return t.sequential() && slices.ContainsFunc(t.Parts, func(m *Measurement) bool {
+			return !slices.ContainsFunc(m.Saved, func(o lab.Repetition) bool {
+				return o.Number == r.Number && withoutRole(o.Cell, m.Role) == withoutRole(r.Cell, t.Parts[0].Role)
+			})
+		})
+	})
 }
 
-// clock estimates how long the run still takes.
-func (t *MultiTargetRun) clock(j runner.JointMeasurement) progress.Source {
+// Complete adds how many repetitions were planned, the sums included.
+func (t *MultiTargetRun) Complete(m *Measured) { m.Planned = Workload{Run: t.Run}.Planned() }
+
+// Source estimates how long the run still takes.
+func (t *MultiTargetRun) Source() progress.Source {
 	if t.sequential() {
-		return t.fleetClock(j).Within(t.Options.Within)
+		return t.fleetClock().Within(t.Options.Within)
 	}
 	order := t.Order()
 	for i, r := range order {
 		order[i].Cell = lab.CellIn(r.Cell, runner.AllTargets)
 	}
-	clock := progress.NewOrderClock(j.Sums, NotSaved(order, t.Saved), t.Parts[0].Workload().Pause())
+	clock := progress.NewOrderClock(t.sums(), NotSaved(order, t.Saved), t.Parts[0].Workload().Pause())
 	return &sumClock{clock.Within(t.Options.Within)}
 }
 
-// PrintPlan is what --dry-run prints: target by target, the cells and their commands.
-func (t *MultiTargetRun) PrintPlan(context.Context) error {
-	l := t.App.Listing(t.Options.DryRun)
+// List lists, target by target, the cells and their commands.
+func (t *MultiTargetRun) List(_ context.Context, l app.Listing) error {
 	for _, m := range t.Parts {
 		l.Line("%s, %s:", m.Role, m.Target.Name())
 		m.ListPlan(l)

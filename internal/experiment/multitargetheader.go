@@ -11,12 +11,11 @@ import (
 	"github.com/headroom/headroom/internal/runner"
 )
 
-// New makes the header of a new run and makes sure that it can be carried out.
-func (t *MultiTargetRun) New(ctx context.Context) error {
+// newHeader makes the header of a new run and makes sure that it can be carried out. Args are the suite and the places.
+func (t *MultiTargetRun) newHeader(ctx context.Context, args []string) error {
 	if t.isFleet() {
 		defer t.App.Footprint.WithLowMemory()()
 	}
-	args := t.args
 	if len(args) == 0 {
 		return app.Usage("run what?", "headroom suites lists the suites", "for example: headroom run quick .")
 	}
@@ -63,11 +62,11 @@ func (t *MultiTargetRun) New(ctx context.Context) error {
 	}
 	if t.isFleet() && !t.Options.DryRun.Asked() {
 		t.Join()
-		if t.earlyWriter, err = t.Store.Create(t.Run); err != nil {
+		if t.carried.writer, err = t.Store.Create(t.Run); err != nil {
 			return err
 		}
 		// Nothing is left anywhere yet; where nobody said so, all would be looked at.
-		if err := t.earlyWriter.AnnounceLeftovers(lab.Leftovers{Target: first.Target.Name(),
+		if err := t.carried.writer.AnnounceLeftovers(lab.Leftovers{Target: first.Target.Name(),
 			Jobs: first.Owner()}); err != nil {
 			return err
 		}
@@ -124,7 +123,7 @@ func (t *MultiTargetRun) Join() {
 	for _, id := range t.cellNames() {
 		t.Run.Cells = append(t.Run.Cells, t.cellsOf(id)...)
 	}
-	t.Run.Warnings = t.warnings(t.LeftOut)
+	t.Run.Warnings = t.warnings()
 }
 
 // sequential says whether the targets are loaded by turns, and not all of them at once. Nothing is added up then.
@@ -179,12 +178,12 @@ func (t *MultiTargetRun) cellsOf(id string) []lab.Cell {
 // withoutRole is the name that plans know a cell by.
 func withoutRole(cell, role string) string { return strings.TrimSuffix(cell, lab.CellIn("", role)) }
 
-// warnings of the run: some of the whole, then those of the parts.
-func (t *MultiTargetRun) warnings(of []lab.Warning) []lab.Warning {
+// warnings of the run: those of the whole, then those of the parts.
+func (t *MultiTargetRun) warnings() []lab.Warning {
 	var parts []lab.Run
 	var roles []string
 	for _, m := range t.Parts {
 		parts, roles = append(parts, m.Run), append(roles, m.Role)
 	}
-	return lab.JoinWarnings(of, parts, roles)
+	return lab.JoinWarnings(t.LeftOut, parts, roles)
 }

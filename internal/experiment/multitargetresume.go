@@ -17,8 +17,9 @@ func (t *MultiTargetRun) Resume(ctx context.Context, b *store.Bundle) error {
 	if t.isFleet() {
 		defer t.App.Footprint.WithLowMemory()()
 	}
-	t.Run, t.resumed = b.Run, b
+	t.Run, t.carried.saved = b.Run, b
 	t.Run.RemoveWarnings(append(validity.OfRuns(), "settings-changed"))
+	t.LeftOut = t.Run.Warnings
 	kept := map[string][]lab.Repetition{}
 	for rep, err := range b.Repetitions() {
 		if err != nil {
@@ -34,6 +35,9 @@ func (t *MultiTargetRun) Resume(ctx context.Context, b *store.Bundle) error {
 	}
 	for _, m := range t.Parts {
 		m.Run, m.Resumed, m.Saved = partOf(t.Run, m), b, kept[m.Role]
+	}
+	for _, r := range t.savedByAll() {
+		t.carried.Done = append(t.carried.Done, t.Done("", r))
 	}
 	if err := t.CheckDistinct(ctx); err != nil {
 		return err

@@ -28,9 +28,11 @@ type Plan struct {
 	Schedule Schedule
 	// Done holds the repetitions that have ended, in their order. Earlier commands come first.
 	Done []plan.Done
-	// saved is the bundle of joined arms that is resumed.
+	// together holds the run of the parts if they are loaded at the same moment.
+	together *MultiTargetRun
+	// saved is the bundle of joined parts that is resumed.
 	saved *store.Bundle
-	// writer writes the bundle of all parts, once it is open.
+	// writer writes the bundle of all parts, once it is open. The bundle of a fleet is open before it is carried out.
 	writer *store.Writer
 	// carrying is the plan while it is carried out.
 	carrying *carrying
@@ -137,6 +139,14 @@ func (p *Plan) OpenWith(ctx context.Context, key, name string,
 // Opened returns a target that the plan has opened; nil if it was not.
 func (p *Plan) Opened(key string) host.Target { return p.opened.Get(key) }
 
+// CloseTarget closes a target that the plan has opened, if it has.
+func (p *Plan) CloseTarget(key string) {
+	if t := p.opened.Get(key); t != nil {
+		p.App.CloseTarget(t)
+		p.opened.Remove(key)
+	}
+}
+
 // Targets are those that the plan has opened, in the order of opening.
 func (p *Plan) Targets() []host.Target { return p.opened.All() }
 
@@ -144,6 +154,14 @@ func (p *Plan) Targets() []host.Target { return p.opened.All() }
 func (p *Plan) Add(name string, m *Measurement) {
 	p.Names = append(p.Names, name)
 	p.Parts[name] = m
+}
+
+// LoadTogether makes the measurements of a run the parts of the plan, which are loaded at the same moment.
+func (p *Plan) LoadTogether(t *MultiTargetRun) {
+	p.together, p.Schedule, t.carried = t, t, p
+	for _, m := range t.Parts {
+		p.Add(m.Role, m)
+	}
 }
 
 // First is the measurement of the first part.
@@ -233,6 +251,11 @@ func (p *Plan) close() {
 		m.Release()
 		for _, peer := range m.Peers {
 			peer.Release()
+		}
+	}
+	if p.writer != nil && p.carrying == nil { // nothing was measured
+		if err := p.writer.Discard(); err != nil {
+			p.App.PrintError(err)
 		}
 	}
 	for _, do := range slices.Backward(p.closing) {

@@ -99,14 +99,6 @@ func (r *Run) Open(ctx context.Context, p *Plan) (err error) {
 	return nil
 }
 
-// PlannedRun returns the design of a run whose target is open and whose header is made.
-func PlannedRun(m *Measurement) Design {
-	p := NewPlan(m.App, m.Store)
-	p.Add("", m)
-	p.Schedule = &RunSchedule{Measurement: m}
-	return &planned{plan: p, planner: &Run{Measurement: m}, dryRun: m.Options.DryRun}
-}
-
 // Rebuild reads what the run has measured.
 func (r *Run) Rebuild(ctx context.Context, p *Plan, saved *store.Bundle) error {
 	if err := r.Open(ctx, p); err != nil {

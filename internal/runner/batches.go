@@ -25,25 +25,3 @@ func (t *Joint) batches(all *jointRepetition, next plan.Repetition) []*jointRepe
 	}
 	return turns
 }
-
-// completedByAll are the repetitions that all targets with their cells have carried out.
-func (t *Joint) completedByAll() []plan.Done {
-	var done []plan.Done
-	for _, first := range t.sessions {
-		for _, d := range first.results.done {
-			d.Cell = d.Cell[:len(d.Cell)-len(lab.CellIn("", first.Role))]
-			known := slices.ContainsFunc(done, func(o plan.Done) bool {
-				return o.Cell == d.Cell && o.Number == d.Number
-			})
-			missing := slices.ContainsFunc(t.sessions, func(s *Session) bool {
-				own := lab.CellIn(d.Cell, s.Role)
-				takes := slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.ID == own })
-				return takes && !s.results.has(own, d.Number)
-			})
-			if !known && !missing {
-				done = append(done, d)
-			}
-		}
-	}
-	return done
-}

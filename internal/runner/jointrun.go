@@ -23,8 +23,6 @@ type JointMeasurement struct {
 	// Groups are roles that belong together, by the name of the group. Where all of a group carry out a cell, and there
 	// is a cell of Sums with its name, that holds what they did in the seconds in which everybody was running.
 	Groups map[string][]string
-	// Plan names the next repetition, by cells without a role.
-	Plan plan.Plan
 	// AtOnce is how many are loaded at the same time, by turns in their order; 0 is all of them. What was measured by
 	// turns has no sum.
 	AtOnce int
@@ -40,34 +38,9 @@ type JointMeasurement struct {
 // AllTargets is the role of what all targets do together.
 const AllTargets = "all"
 
-// RunJoint carries out an experiment on several targets. What is measured at the same time is saved at once: a
-// repetition of each target, and their sum.
-func RunJoint(ctx context.Context, j JointMeasurement, saver Saver) (Outcome, error) {
-	t, err := OpenJoint(ctx, j, saver)
-	if err == nil {
-		err = Conduct(ctx, planned{t})
-	}
-	outcome, closing := t.Close()
-	return outcome, errors.Join(err, closing)
-}
-
-// planned is a joint session that follows its plan.
-type planned struct{ *Joint }
-
-// Next is what the plan names after what all targets have done.
-func (t planned) Next(context.Context) (plan.Repetition, bool, error) {
-	next, more := t.Plan.Next(t.done())
-	return next, more, nil
-}
-
-// Repeat carries out a repetition of the plan.
-func (t planned) Repeat(ctx context.Context, next plan.Repetition) error {
-	_, err := t.Joint.Repeat(ctx, next)
-	return err
-}
-
-// Joint is the session of an experiment on several targets. Its caller names one repetition after the other, and closes
-// it whatever happens.
+// Joint is the session of an experiment on several targets. Its caller names one repetition after the other, by cells
+// without a role, and closes it whatever happens. What is measured at the same time is saved at once: a repetition of
+// each target, and their sum.
 type Joint struct {
 	JointMeasurement
 	saver    Saver
@@ -156,21 +129,6 @@ func (t *Joint) Close() (Outcome, error) {
 	}
 	all.Repetitions = append(all.Repetitions, t.sums...)
 	return all, errors.Join(errs...)
-}
-
-// done is what the plan looks at.
-func (t *Joint) done() []plan.Done {
-	if t.sequential() {
-		return t.completedByAll()
-	}
-	var done []plan.Done
-	for _, r := range t.sums {
-		if cell, allTargets := strings.CutSuffix(r.Cell, lab.CellIn("", AllTargets)); allTargets {
-			r.Cell = cell
-			done = append(done, Done(lab.Cell{}, r))
-		}
-	}
-	return done
 }
 
 // jointFor are those who carry out a cell.

@@ -61,7 +61,7 @@ func runNetworkLadder(ctx context.Context, p *app.App, st *store.Store, o Option
 			return err
 		}
 	}
-	return experiment.Conduct(ctx, p, st, r, l)
+	return experiment.Carry(ctx, p, st, r, l)
 }
 
 // check refuses options for storage.
@@ -80,8 +80,11 @@ func (l *networkLadder) check(args []string) (err error) {
 	return err
 }
 
-// New makes the header of a new run.
-func (l *networkLadder) New(ctx context.Context) error {
+// Draft makes the header of a new run.
+func (l *networkLadder) Draft(ctx context.Context, p *experiment.Plan) error {
+	if err := l.Open(ctx, p); err != nil {
+		return err
+	}
 	if err := l.SnapshotEnds(ctx); err != nil {
 		return err
 	}
@@ -99,26 +102,43 @@ func (l *networkLadder) New(ctx context.Context) error {
 		return err
 	}
 	l.Design.Keep = l.options.Keep
-	t := l.TakeParts()
+	t := l.takeParts()
 	t.LeftOut = l.leftOut
 	t.Join()
 	t.Run.Design, t.Run.Network = lab.DesignNetworkLadder, l.Pairs
 	return nil
 }
 
-// Resume reads the saved repetitions of an interrupted run.
-func (l *networkLadder) Resume(ctx context.Context, saved *store.Bundle) error {
+// Rebuild reads the saved repetitions of an interrupted run.
+func (l *networkLadder) Rebuild(ctx context.Context, p *experiment.Plan, saved *store.Bundle) error {
+	if err := l.Open(ctx, p); err != nil {
+		return err
+	}
 	for i := range l.Pairs {
 		m := l.Part(i)
 		m.Role = lab.PairRole(i)
 		l.Parts = append(l.Parts, m)
 	}
-	return l.TakeParts().Resume(ctx, saved)
+	return l.takeParts().Resume(ctx, saved)
 }
 
-// PrintSummary prints the rungs, and their cost.
-func (l *networkLadder) PrintSummary(context.Context) {
-	rungs := results.NetworkRungs(l.Whole.Run)
+// takeParts plans the run of all pairs.
+func (l *networkLadder) takeParts() *experiment.MultiTargetRun {
+	t := l.TakeParts()
+	l.Plan.Schedule = &networkRungs{t, l}
+	return t
+}
+
+// networkRungs is the schedule of the rungs of a network.
+type networkRungs struct {
+	*experiment.MultiTargetRun
+	of *networkLadder
+}
+
+// Summarize prints the rungs, and their cost.
+func (s *networkRungs) Summarize(context.Context) {
+	l := s.of
+	rungs := results.NetworkRungs(s.Run)
 	for _, r := range rungs {
 		l.App.Print("", "rung "+r.Name)
 	}
@@ -126,9 +146,9 @@ func (l *networkLadder) PrintSummary(context.Context) {
 		prose.Count(len(rungs), "rung"), prose.Count(len(l.Pairs), "pair"), l.DurationText()))
 }
 
-// PrintPlan lists the commands of each rung, and the order of the tests.
-func (l *networkLadder) PrintPlan(context.Context) error {
-	list := l.App.Listing(l.options.DryRun)
+// List lists the commands of each rung, and the order of the tests.
+func (s *networkRungs) List(_ context.Context, list app.Listing) error {
+	l := s.of
 	for _, o := range l.Design.Combinations {
 		list.Line("\n%s:", o.Title)
 		for _, i := range l.loadedPairs(o) {

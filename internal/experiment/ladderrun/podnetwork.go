@@ -41,8 +41,7 @@ func (l *networkLadder) addNodes(ctx context.Context) error {
 		e.Recorded.Target = same // a resumed ladder continues between the same nodes
 		own := &network.End{Role: results.NodeOf + e.Role, Name: inNode}
 		err := error(nil)
-		if own.Target, err = l.App.OpenTarget(ctx, own.Name); err == nil {
-			l.Opened.Add(own.Role, own.Target)
+		if own.Target, err = l.Plan.OpenWith(ctx, own.Role, own.Name, l.App.OpenTarget); err == nil {
 			err = l.SnapshotEnd(ctx, own)
 		}
 		if err != nil {
@@ -50,10 +49,7 @@ func (l *networkLadder) addNodes(ctx context.Context) error {
 				return err
 			}
 			for _, a := range append(added, own) {
-				if t := l.Opened.Get(a.Role); t != nil {
-					l.App.CloseTarget(t)
-					l.Opened.Remove(a.Role)
-				}
+				l.Plan.CloseTarget(a.Role)
 			}
 			text := "the rung below the pod network is left out, so what the pod network costs is unknown: the same " +
 				"pods can't run in their nodes' own network: " + shortError(err)

@@ -1,7 +1,6 @@
 package network
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -19,9 +18,10 @@ type ConcurrentNetwork struct {
 	Network
 	Design lab.ConcurrentDesign
 	Terms  lab.Terms
-	// Whole are the loads as one run; nil until they are planned, and of a run that is only shown, which is saved.
+	// Whole are the loads as one run, once they are planned.
 	Whole *experiment.MultiTargetRun
-	saved *store.Bundle
+	// saved is the run that is resumed, or only shown; empty for a new one.
+	saved string
 }
 
 // NewConcurrentNetwork is a network some of whose pairs are loaded at a time, of a kind that its runs record.
@@ -35,7 +35,7 @@ func (s *ConcurrentNetwork) Targets(saved *store.Bundle) ([]string, error) {
 		err := s.Name()
 		return s.Names(), err
 	}
-	if s.saved = saved; !saved.Run.Unfinished() && s.Network.Options.Within == 0 {
+	if s.saved = saved.Run.ID; !saved.Run.Unfinished() && s.Network.Options.Within == 0 {
 		return nil, nil
 	}
 	s.Design = *saved.Run.Concurrent
@@ -43,25 +43,12 @@ func (s *ConcurrentNetwork) Targets(saved *store.Bundle) ([]string, error) {
 	return s.Names(), err
 }
 
-// Measure measures all combinations.
-func (s *ConcurrentNetwork) Measure(ctx context.Context) (experiment.Measured, error) {
-	return s.Whole.Measure(ctx)
-}
-
 // Saved is the run that was measured.
 func (s *ConcurrentNetwork) Saved() (*store.Bundle, error) {
-	if s.Whole == nil {
-		return s.saved, nil
+	if s.saved != "" {
+		return s.Store.Find(s.saved)
 	}
 	return s.Store.Find(s.Whole.Run.ID)
-}
-
-// Close gives back what is held, and the targets.
-func (s *ConcurrentNetwork) Close() {
-	if s.Whole != nil {
-		s.Whole.Close()
-	}
-	s.Network.Close()
 }
 
 // OneLoad is the suite with the one load of a network that is measured in combinations: several streams to the server.
@@ -106,6 +93,7 @@ func (s *ConcurrentNetwork) SetDesign(m *experiment.Measurement, suiteName strin
 func (s *ConcurrentNetwork) TakeParts() *experiment.MultiTargetRun {
 	s.Whole = &experiment.MultiTargetRun{App: s.App, Options: s.Network.Options.RunOptions, Store: s.Store,
 		Parts: s.Parts, Design: &s.Design}
+	s.Plan.LoadTogether(s.Whole)
 	return s.Whole
 }
 

@@ -47,7 +47,7 @@ func RunInterference(ctx context.Context, p *app.App, o InterferenceOptions) err
 	}
 	r := o.Request(lab.DesignInterference, nil)
 	r.Complete = true
-	return experiment.Conduct(ctx, p, st, r,
+	return experiment.Carry(ctx, p, st, r,
 		&interferenceRun{ConcurrentNetwork: NewConcurrentNetwork(p, st, o.Options, interferenceKind), options: o})
 }
 
@@ -64,8 +64,11 @@ func (s *interferenceRun) Targets(saved *store.Bundle) (names []string, err erro
 	return s.ConcurrentNetwork.Targets(saved)
 }
 
-// New makes the header of a new run.
-func (s *interferenceRun) New(ctx context.Context) error {
+// Draft makes the header of a new run.
+func (s *interferenceRun) Draft(ctx context.Context, p *experiment.Plan) error {
+	if err := s.Open(ctx, p); err != nil {
+		return err
+	}
 	if err := s.SnapshotEnds(ctx); err != nil {
 		return err
 	}
@@ -75,7 +78,7 @@ func (s *interferenceRun) New(ctx context.Context) error {
 	if err := s.newParts(ctx); err != nil {
 		return err
 	}
-	t := s.TakeParts()
+	t := s.Whole
 	if err := t.CheckDistinct(ctx); err != nil {
 		return err
 	}
@@ -84,8 +87,11 @@ func (s *interferenceRun) New(ctx context.Context) error {
 	return nil
 }
 
-// Resume reads what an interrupted run has measured.
-func (s *interferenceRun) Resume(ctx context.Context, b *store.Bundle) error {
+// Rebuild reads what an interrupted run has measured.
+func (s *interferenceRun) Rebuild(ctx context.Context, p *experiment.Plan, b *store.Bundle) error {
+	if err := s.Open(ctx, p); err != nil {
+		return err
+	}
 	at := 0
 	for _, g := range s.Design.Groups {
 		for _, arm := range g.Arms {
@@ -96,7 +102,7 @@ func (s *interferenceRun) Resume(ctx context.Context, b *store.Bundle) error {
 					return &lab.Error{What: fmt.Sprintf("run %s names no target for %s", b.Run.ID, arm)}
 				}
 				m = &experiment.Measurement{App: s.App, Options: s.Network.Options.RunOptions, Store: s.Store,
-					Target: s.Opened.Get(b.Run.Targets[i].Target)}
+					Target: p.Opened(b.Run.Targets[i].Target)}
 			} else {
 				m = s.Part(at)
 				at++
@@ -105,11 +111,25 @@ func (s *interferenceRun) Resume(ctx context.Context, b *store.Bundle) error {
 			s.Parts = append(s.Parts, m)
 		}
 	}
-	return s.TakeParts().Resume(ctx, b)
+	return s.takeParts().Resume(ctx, b)
 }
 
-// PrintSummary names the groups in a line each.
-func (s *interferenceRun) PrintSummary(context.Context) {
+// takeParts has the combinations carried out as the schedule says.
+func (s *interferenceRun) takeParts() *experiment.MultiTargetRun {
+	t := s.TakeParts()
+	s.Plan.Schedule = &combinations{t, s}
+	return t
+}
+
+// combinations is the schedule of an interference.
+type combinations struct {
+	*experiment.MultiTargetRun
+	of *interferenceRun
+}
+
+// Summarize names the groups in a line each.
+func (c *combinations) Summarize(context.Context) {
+	s := c.of
 	for _, g := range s.Design.Groups {
 		how := prose.Count(len(g.Arms), "pair") + " of iperf3"
 		if ofStorage(g) {
@@ -120,16 +140,15 @@ func (s *interferenceRun) PrintSummary(context.Context) {
 	s.App.Print("  ", fmt.Sprintf("%s in %s", prose.Count(len(s.Design.Combinations), "combination"), s.DurationText()))
 }
 
-// PrintPlan lists what each load is, and the order of the combinations.
-func (s *interferenceRun) PrintPlan(context.Context) error {
-	l := s.App.Listing(s.options.DryRun)
-	for _, m := range s.Parts {
+// List lists what each load is, and the order of the combinations.
+func (c *combinations) List(_ context.Context, l app.Listing) error {
+	for _, m := range c.Parts {
 		l.Line("\n%s, on %s:", m.Role, m.Target.Name())
 		one := *m
 		one.Run.Cells = m.Run.Cells[:1]
 		one.ListPlan(l)
 	}
-	s.ListOrder(l)
+	c.of.ListOrder(l)
 	return l.End()
 }
 

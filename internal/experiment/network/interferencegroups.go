@@ -138,6 +138,7 @@ func (s *interferenceRun) newParts(ctx context.Context) error {
 		o.ID, o.Title = strings.Join(o.Groups, "+"), strings.Join(o.Groups, ", ")
 		s.Design.Combinations = append(s.Design.Combinations, o)
 	}
+	s.takeParts()
 	for _, m := range s.Parts {
 		s.addCombinations(m)
 		if m.Server == nil {

@@ -14,16 +14,15 @@ import (
 
 // Run measures between pairs of clients and servers, or says what would be done. Args may name the suite.
 func Run(ctx context.Context, p *app.App, s *store.Store, o Options, args []string) error {
-	return experiment.Conduct(ctx, p, s, o.Request(lab.DesignNet, args),
+	return experiment.Carry(ctx, p, s, o.Request(lab.DesignNet, args),
 		&pairsRun{Network: NewNetwork(p, s, o), args: args})
 }
 
-// pairsRun is the design of headroom net: one pair by itself, or several that are carried out together, as loads.
+// pairsRun is the design of headroom net: one pair alone, or several that are loaded together.
 type pairsRun struct {
 	Network
-	args  []string
-	su    suite.Suite
-	loads experiment.Design
+	args []string
+	su   suite.Suite
 }
 
 // Targets are those of the ends.
@@ -45,52 +44,64 @@ func (n *pairsRun) Targets(saved *store.Bundle) ([]string, error) {
 	return n.Names(), err
 }
 
-// New pairs the ends, and makes the header of a new run.
-func (n *pairsRun) New(ctx context.Context) error {
+// Draft pairs the ends, and makes the header of a new run.
+func (n *pairsRun) Draft(ctx context.Context, p *experiment.Plan) error {
+	if err := n.Open(ctx, p); err != nil {
+		return err
+	}
 	if err := n.Pair(ctx); err != nil {
 		return err
 	}
 	if err := n.newHeader(ctx, n.su); err != nil {
 		return err
 	}
-	t := n.takeLoads()
-	if t != nil {
-		t.Join()
-		t.Run.Network = n.Pairs
+	if len(n.Parts) == 1 {
+		return n.schedule(n.alone().Open(ctx, p))
 	}
-	return nil
+	t := n.together()
+	t.Join()
+	t.Run.Network = n.Pairs
+	return n.schedule(nil)
 }
 
-// Resume reads what an interrupted run has measured.
-func (n *pairsRun) Resume(ctx context.Context, saved *store.Bundle) error {
+// Rebuild reads what an interrupted run has measured.
+func (n *pairsRun) Rebuild(ctx context.Context, p *experiment.Plan, saved *store.Bundle) error {
+	if err := n.Open(ctx, p); err != nil {
+		return err
+	}
 	for i := range n.Pairs {
 		n.Parts = append(n.Parts, n.Part(i))
 	}
-	n.takeLoads()
-	return n.loads.Resume(ctx, saved)
+	if len(n.Parts) == 1 {
+		return n.schedule(n.alone().Rebuild(ctx, p, saved))
+	}
+	return n.schedule(n.together().Resume(ctx, saved))
 }
 
-// takeLoads has the pairs carried out together; one by itself, and then it returns nil.
-func (n *pairsRun) takeLoads() *experiment.MultiTargetRun {
-	if len(n.Parts) == 1 {
-		n.loads = experiment.PlannedRun(n.Parts[0])
-		return nil
-	}
+// alone is the run of the only pair.
+func (n *pairsRun) alone() *experiment.Run { return &experiment.Run{Measurement: n.Parts[0]} }
+
+// together is the run of several pairs, which are the parts of the plan.
+func (n *pairsRun) together() *experiment.MultiTargetRun {
 	t := &experiment.MultiTargetRun{App: n.App, Options: n.Options.RunOptions, Store: n.Store, Parts: n.Parts}
-	n.loads = t
+	n.Plan.LoadTogether(t)
 	return t
 }
 
-// PrintPlan lists the tests.
-func (n *pairsRun) PrintPlan(ctx context.Context) error { return n.loads.PrintPlan(ctx) }
+// schedule has the schedule of the plan summarized as a network's, unless there is an error.
+func (n *pairsRun) schedule(err error) error {
+	n.Plan.Schedule = &pairsSchedule{n.Plan.Schedule, n}
+	return err
+}
 
-// Measure carries out the tests.
-func (n *pairsRun) Measure(ctx context.Context) (experiment.Measured, error) {
-	return n.loads.Measure(ctx)
+// pairsSchedule is the schedule of pairs.
+type pairsSchedule struct {
+	experiment.Schedule
+	of *pairsRun
 }
 
 // Report shows what was measured.
-func (n *pairsRun) Report() error { return n.loads.Report() }
+func (n *pairsRun) Report() error { return n.Options.Report(n.Parts[0].Run.ID) }
 
 // suite that the command line names.
 func (n *Network) suite(args []string) (suite.Suite, error) {
@@ -138,7 +149,7 @@ func (n *Network) planEvents() error {
 		ends = append(ends, lab.RunTarget{Role: e.Role, Target: e.Name})
 	}
 	otherwise := ""
-	if len(n.Opened.All()) == 1 {
+	if len(n.Plan.Targets()) == 1 {
 		otherwise = ends[0].Role
 	}
 	return experiment.PlanEventsOfAll(n.Parts, func(on string) (string, error) {
@@ -146,9 +157,9 @@ func (n *Network) planEvents() error {
 	})
 }
 
-// PrintSummary says on standard error what is about to happen.
-func (n *pairsRun) PrintSummary(context.Context) {
-	m := n.Parts[0]
+// Summarize says on standard error what is about to happen.
+func (s *pairsSchedule) Summarize(context.Context) {
+	n, m := s.of, s.of.Parts[0]
 	n.PrintPairs(m.Run.Suite)
 	loads := m.Workload().Planned() - len(m.Saved)
 	text := prose.Count(len(m.Run.Cells), "cell") + "; " + prose.Count(loads, "test")

@@ -42,7 +42,8 @@ type Network struct {
 	Options Options
 	Store   *store.Store
 	Ends    []*End
-	Opened  app.Opened
+	// Plan has opened the targets.
+	Plan *experiment.Plan
 	// programs that both ends must have, and how each is installed; nil for iperf3.
 	programs map[string]string
 	Parts    []*experiment.Measurement
@@ -136,29 +137,27 @@ func (n *Network) Names() []string {
 	return names
 }
 
-// Open the targets of all ends, each once, and make sure that the load generators are there: iperf3, where nothing else
-// is said.
-func (n *Network) Open(ctx context.Context) error {
+// Open opens the targets of all ends for a plan, each once, and makes sure that the load generators are there: iperf3
+// unless others are named.
+func (n *Network) Open(ctx context.Context, p *experiment.Plan) (err error) {
+	n.Plan = p
 	for _, e := range n.Ends {
 		key := e.Name
 		if n.App.Traits(e.Name).Scheduled {
 			key = e.Role // two ends of one name are two pods
 		}
-		if n.Opened.Get(key) == nil {
-			t, err := n.App.OpenTarget(ctx, e.Name)
-			if err != nil {
-				return err
-			}
-			n.Opened.Add(key, t)
-			if err := n.require(ctx, t); err != nil && !n.Options.DryRun.Asked() {
+		known := p.Opened(key) != nil
+		if e.Target, err = p.OpenWith(ctx, key, e.Name, n.App.OpenTarget); err != nil {
+			return err
+		}
+		if !known {
+			if err := n.require(ctx, e.Target); err != nil && !n.Options.DryRun.Asked() {
 				return err
 			}
 		}
-		e.Target = n.Opened.Get(key)
 	}
 	for i := range n.Pairs { // of a run that is resumed
 		if pod, ok := n.End(n.Pairs[i].Server).Target.(host.Addressed); ok && n.Pairs[i].Assigned {
-			var err error
 			if n.Pairs[i].Address, err = pod.Address(ctx); err != nil {
 				return err
 			}
@@ -166,9 +165,6 @@ func (n *Network) Open(ctx context.Context) error {
 	}
 	return nil
 }
-
-// Close closes the targets that were opened.
-func (n *Network) Close() { n.App.CloseOpened(&n.Opened) }
 
 // require makes sure that the load generators are on a target before anything is begun there.
 func (n *Network) require(ctx context.Context, t host.Target) error {

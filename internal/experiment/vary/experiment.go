@@ -124,7 +124,7 @@ func (x *Experiment) open(ctx context.Context, p *experiment.Plan) error {
 	x.carried = p
 	p.AtClose(x.close)
 	if x.network != nil {
-		return x.network.Open(ctx)
+		return x.network.Open(ctx, p)
 	}
 	opened, err := x.under.App.OpenConcurrently(ctx, x.loadTargets)
 	if err == nil {
@@ -263,9 +263,7 @@ func (x *Experiment) close() {
 	if x.booting != nil {
 		x.booting.release()
 	}
-	if x.network != nil { // the targets are its own
-		x.network.Close()
-		return
+	if x.network == nil { // its targets are the plan's
+		x.under.App.CloseConcurrently(targets)
 	}
-	x.under.App.CloseConcurrently(targets)
 }
