@@ -9,49 +9,59 @@ import (
 	"github.com/headroom/headroom/internal/experiment/progress"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/recovery"
 	"github.com/headroom/headroom/internal/runner"
 	"github.com/headroom/headroom/internal/store"
 )
 
-// Carry carries out the plan of a planner from its drafting to its result. A dry run only lists it.
+// Carry carries out the plan of a planner, from its drafting to its result. A dry run only lists it.
 func Carry(ctx context.Context, p *app.App, s *store.Store, r Request, planner Planner) error {
-	return Conduct(ctx, p, s, r, Planned(p, s, r.DryRun, planner))
+	whole := &Plan{App: p, Store: s, Parts: map[string]*Measurement{}}
+	defer whole.close()
+	saved, err := r.saved(s)
+	if err != nil {
+		return err
+	}
+	names, err := planner.Targets(saved)
+	if err != nil {
+		return err
+	}
+	if saved != nil && len(names) == 0 {
+		return planner.Report()
+	}
+	if !r.DryRun.Asked() {
+		if err := recovery.RecoverLeftovers(ctx, p, s, r.Reboots, names...); err != nil {
+			return err
+		}
+	}
+	if saved, err = r.saved(s); err != nil { // recovery may have changed it
+		return err
+	}
+	if saved == nil {
+		err = planner.Draft(ctx, whole)
+	} else {
+		err = planner.Rebuild(ctx, whole, saved)
+	}
+	if err != nil {
+		return err
+	}
+	whole.Schedule.Summarize(ctx)
+	if r.DryRun.Asked() {
+		return whole.Schedule.List(ctx, p.Listing(r.DryRun))
+	}
+	measured, err := whole.carry(ctx)
+	if err != nil {
+		measured.printKept(p, s)
+		return err
+	}
+	if err := measured.noteEnding(p, s, saved); err != nil {
+		return err
+	}
+	if err := planner.Report(); err != nil {
+		return err
+	}
+	return errors.Join(measured.Missing, measured.failures(s))
 }
-
-// Planned returns the design of a planner's plans.
-func Planned(p *app.App, s *store.Store, dryRun app.DryRun, planner Planner) Design {
-	return &planned{plan: NewPlan(p, s), planner: planner, dryRun: dryRun}
-}
-
-// planned is a design that is a plan.
-type planned struct {
-	plan    *Plan
-	planner Planner
-	dryRun  app.DryRun
-}
-
-func (d *planned) Targets(saved *store.Bundle) ([]string, error) { return d.planner.Targets(saved) }
-
-// Open opens nothing yet: which targets there are, may be seen on others.
-func (d *planned) Open(context.Context) error { return nil }
-
-func (d *planned) New(ctx context.Context) error { return d.planner.Draft(ctx, d.plan) }
-
-func (d *planned) Resume(ctx context.Context, saved *store.Bundle) error {
-	return d.planner.Rebuild(ctx, d.plan, saved)
-}
-
-func (d *planned) PrintSummary(ctx context.Context) { d.plan.Schedule.Summarize(ctx) }
-
-func (d *planned) PrintPlan(ctx context.Context) error {
-	return d.plan.Schedule.List(ctx, d.plan.App.Listing(d.dryRun))
-}
-
-func (d *planned) Measure(ctx context.Context) (Measured, error) { return d.plan.carry(ctx) }
-
-func (d *planned) Report() error { return d.planner.Report() }
-
-func (d *planned) Close() { d.plan.close() }
 
 // carry measures until the schedule ends. The end has one order, whatever happened: effects bring the
 // machines and the places back; sessions are closed, which ends loads and undoes events before scratch files are

@@ -1,40 +1,15 @@
 package experiment
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/prose"
-	"github.com/headroom/headroom/internal/recovery"
 	"github.com/headroom/headroom/internal/runner"
 	"github.com/headroom/headroom/internal/store"
 )
-
-// Design is one kind of experiment. Conduct calls its methods in the order in which they stand here.
-type Design interface {
-	// Targets are the names of the targets that take part, as the command line or the saved run has them. A saved run
-	// without any is complete, and only shown.
-	Targets(saved *store.Bundle) ([]string, error)
-	// Open opens the targets.
-	Open(ctx context.Context) error
-	// New makes the header of a new run: places are proved to be free, and the machines are snapshotted.
-	New(ctx context.Context) error
-	// Resume reads what a saved run has measured.
-	Resume(ctx context.Context, saved *store.Bundle) error
-	// PrintSummary prints what will be done, and PrintPlan lists it for a dry run.
-	PrintSummary(ctx context.Context)
-	PrintPlan(ctx context.Context) error
-	// Measure measures, and puts back what it changed.
-	Measure(ctx context.Context) (Measured, error)
-	// Report shows what was measured.
-	Report() error
-	// Close gives back the targets, and what else is held for the experiment.
-	Close()
-}
 
 // Measured is how far an experiment came.
 type Measured struct {
@@ -62,57 +37,6 @@ type Request struct {
 	Reboots []string
 	// Complete says that a run that is complete can be named as well: to be shown, or to be measured further.
 	Complete bool
-}
-
-// Conduct carries out an experiment from its opening to its result. A dry run only lists it.
-func Conduct(ctx context.Context, p *app.App, s *store.Store, r Request, d Design) error {
-	defer d.Close()
-	saved, err := r.saved(s)
-	if err != nil {
-		return err
-	}
-	names, err := d.Targets(saved)
-	if err != nil {
-		return err
-	}
-	if saved != nil && len(names) == 0 {
-		return d.Report()
-	}
-	if !r.DryRun.Asked() {
-		if err := recovery.RecoverLeftovers(ctx, p, s, r.Reboots, names...); err != nil {
-			return err
-		}
-	}
-	if err := d.Open(ctx); err != nil {
-		return err
-	}
-	if saved, err = r.saved(s); err != nil { // as it is when what a killed run left was recovered
-		return err
-	}
-	if saved == nil {
-		err = d.New(ctx)
-	} else {
-		err = d.Resume(ctx, saved)
-	}
-	if err != nil {
-		return err
-	}
-	d.PrintSummary(ctx)
-	if r.DryRun.Asked() {
-		return d.PrintPlan(ctx)
-	}
-	measured, err := d.Measure(ctx)
-	if err != nil {
-		measured.printKept(p, s)
-		return err
-	}
-	if err := measured.noteEnding(p, s, saved); err != nil {
-		return err
-	}
-	if err := d.Report(); err != nil {
-		return err
-	}
-	return errors.Join(measured.Missing, measured.failures(s))
 }
 
 // saved is the run that is resumed; nil for a new one.

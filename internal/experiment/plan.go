@@ -112,11 +112,6 @@ func (Plain) Doing(string, runner.Progress) string { return "" }
 // Complete adds nothing.
 func (Plain) Complete(*Measured) {}
 
-// NewPlan returns a plan without parts.
-func NewPlan(p *app.App, s *store.Store) *Plan {
-	return &Plan{App: p, Store: s, Parts: map[string]*Measurement{}}
-}
-
 // Open opens a target, or returns it if the plan has opened it before.
 func (p *Plan) Open(ctx context.Context, name string) (host.Target, error) {
 	return p.OpenWith(ctx, name, name, p.App.OpenTarget)
