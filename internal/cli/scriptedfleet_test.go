@@ -8,6 +8,7 @@ import (
 
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/runner"
+	"github.com/headroom/headroom/internal/store"
 	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
@@ -68,6 +69,18 @@ func TestScriptedFleet(t *testing.T) {
 		}
 		if got := valuesOf(d, runner.AllTargets, "reads", "read.iops"); !slices.Equal(got, []float64{33 * 50_000}) {
 			t.Errorf("reads of all: %v", got)
+		}
+		// The first snapshot of each is whole.
+		for _, n := range []string{"n01", "n09", "n33"} {
+			facts := 0
+			for _, err := range l.bundle("last").EachFact(n, store.Before) {
+				if facts++; err != nil {
+					t.Fatal(err)
+				}
+			}
+			if facts < 20 {
+				t.Errorf("the first snapshot of %s has %d facts", n, facts)
+			}
 		}
 		// What is as on the first is kept once.
 		for _, target := range d.Targets {

@@ -13,7 +13,7 @@ func (t *MultiTargetRun) begin(ctx context.Context, w *store.Writer) error {
 		return t.Parts[i].Label(ctx, t.Run.ID)
 	})
 	for _, m := range t.Parts {
-		if m.Resumed == nil && err == nil {
+		if m.Resumed == nil && m.Before.Facts != nil && err == nil { // a fleet has saved its snapshots already
 			err = m.SaveInitialSnapshot(w)
 		}
 		if err == nil {
