@@ -5,12 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
 // The names in the guides for contributors exist: files and folders of the tree or below internal, functions, and
-// tests. A change that moves one must update its description.
+// tests. A function that is named with a file is declared there. A change that moves one must update its description.
 func TestGuidesNameWhatIsThere(t *testing.T) {
 	t.Chdir(root)
 	path := regexp.MustCompile(`^[A-Za-z_./-]+$`)
@@ -45,7 +46,33 @@ func TestGuidesNameWhatIsThere(t *testing.T) {
 		if paths == 0 {
 			t.Errorf("%s names no file", guide)
 		}
+		pair := regexp.MustCompile("`([A-Za-z]+)\\(\\)`(?:,| in| of) `([a-z_/]+\\.go)`")
+		pairs := pair.FindAllStringSubmatch(text, -1)
+		for _, m := range pairs {
+			if !slices.Contains(declaredIn(t, m[2]), m[1]) {
+				t.Errorf("%s names %s() of %s, which is not there", guide, m[1], m[2])
+			}
+		}
+		if len(pairs) < 5 {
+			t.Errorf("%s names %d functions with their files", guide, len(pairs))
+		}
 	}
+}
+
+// declaredIn returns the functions of a file of the tree or below internal.
+func declaredIn(t *testing.T, name string) []string {
+	var all []string
+	for _, f := range goFiles(t, true) {
+		if f.name != name && f.name != "internal/"+name {
+			continue
+		}
+		for _, d := range f.tree.Decls {
+			if d, ok := d.(*ast.FuncDecl); ok {
+				all = append(all, d.Name.Name)
+			}
+		}
+	}
+	return all
 }
 
 func isThere(name string) bool {
