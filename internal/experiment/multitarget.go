@@ -32,8 +32,9 @@ type MultiTargetRun struct {
 	LeftOut []lab.Warning
 	// carried is the plan of which the targets are the parts.
 	carried *Plan
-	// plan names the next repetition, by cells without a role.
-	plan plan.Plan
+	// plan names the next repetition, by cells without a role, and source knows how far it has come.
+	plan   plan.Plan
+	source progress.Source
 }
 
 // RunOnTargets measures one target, or several at the same time, or says what would be done.
@@ -104,28 +105,45 @@ func (t *targetsRun) Rebuild(ctx context.Context, p *Plan, saved *store.Bundle) 
 // Report shows what was measured.
 func (t *targetsRun) Report() error { return t.Options.Report(t.Parts[0].Run.ID) }
 
-// Order is the order of all repetitions, by the names of cells without a role.
-func (t *MultiTargetRun) Order() []plan.Repetition {
-	of := runner.AllTargets
+// Workload is what all targets do together, by the names of cells without a role. Of targets that take turns it is what
+// the first does.
+func (t *MultiTargetRun) Workload() Workload {
+	of, saved := runner.AllTargets, t.Saved
 	if t.sequential() {
-		of = t.Parts[0].Role // all have the same
+		of, saved = t.Parts[0].Role, t.Parts[0].Saved // all have the same cells
 	}
-	all := Workload{Run: t.Run}
-	all.Run.Cells = nil
+	w := Workload{Run: t.Run}
+	w.Run.Cells = nil
 	for _, c := range t.Run.Cells {
 		if c.Arm == of {
 			c.ID = withoutRole(c.ID, of)
-			all.Run.Cells = append(all.Run.Cells, c)
+			w.Run.Cells = append(w.Run.Cells, c)
 		}
 	}
-	return all.Order()
+	for _, r := range saved {
+		if cell, ok := strings.CutSuffix(r.Cell, lab.CellIn("", of)); ok {
+			r.Cell = cell
+			w.Saved = append(w.Saved, r)
+		}
+	}
+	return w
+}
+
+// follow makes the plan when it is first asked for.
+func (t *MultiTargetRun) follow() {
+	if t.plan == nil {
+		w := t.Workload()
+		var cells []runner.Cell
+		for _, c := range w.Run.Cells {
+			cells = append(cells, (&Measurement{}).CellToRun(c))
+		}
+		t.plan, t.source = w.PlanAndSource(cells, t.Options.Within)
+	}
 }
 
 // Next is the next in the order, within the budget.
 func (t *MultiTargetRun) Next(done []plan.Done) (plan.Repetition, bool) {
-	if t.plan == nil {
-		t.plan = plan.Within(plan.Fixed(t.Order()), BudgetOf(t.Options.Within, &Measurement{Saved: t.savedOnce()}))
-	}
+	t.follow()
 	return t.plan.Next(done)
 }
 
@@ -161,16 +179,6 @@ func (t *MultiTargetRun) sums() []runner.Cell {
 	return sums
 }
 
-// savedOnce are the saved repetitions, those on several targets once.
-func (t *MultiTargetRun) savedOnce() []lab.Repetition {
-	if t.sequential() {
-		return slices.Clone(t.Parts[0].Saved)
-	}
-	return slices.DeleteFunc(slices.Clone(t.Saved), func(r lab.Repetition) bool {
-		return !strings.HasSuffix(r.Cell, lab.CellIn("", runner.AllTargets))
-	})
-}
-
 // titled is a cell called by its occasion, where it has one.
 func (t *MultiTargetRun) titled(c runner.Cell) runner.Cell {
 	if t.Design == nil {
@@ -184,17 +192,6 @@ func (t *MultiTargetRun) titled(c runner.Cell) runner.Cell {
 	return c
 }
 
-// savedByAll are the repetitions of savedOnce that no target lacks.
-func (t *MultiTargetRun) savedByAll() []lab.Repetition {
-	return slices.DeleteFunc(t.savedOnce(), func(r lab.Repetition) bool {
-		return t.sequential() && slices.ContainsFunc(t.Parts, func(m *Measurement) bool {
-			return !slices.ContainsFunc(m.Saved, func(o lab.Repetition) bool {
-				return o.Number == r.Number && withoutRole(o.Cell, m.Role) == withoutRole(r.Cell, t.Parts[0].Role)
-			})
-		})
-	})
-}
-
 // Complete adds how many repetitions were planned, the sums included.
 func (t *MultiTargetRun) Complete(m *Measured) { m.Planned = Workload{Run: t.Run}.Planned() }
 
@@ -203,12 +200,8 @@ func (t *MultiTargetRun) Source() progress.Source {
 	if t.sequential() {
 		return t.fleetClock().Within(t.Options.Within)
 	}
-	order := t.Order()
-	for i, r := range order {
-		order[i].Cell = lab.CellIn(r.Cell, runner.AllTargets)
-	}
-	clock := progress.NewOrderClock(t.sums(), NotSaved(order, t.Saved), t.Parts[0].Workload().Pause())
-	return &sumClock{clock.Within(t.Options.Within)}
+	t.follow()
+	return &sumClock{t.source}
 }
 
 // List lists, target by target, the cells and their commands.
@@ -221,11 +214,11 @@ func (t *MultiTargetRun) List(_ context.Context, l app.Listing) error {
 }
 
 // sumClock counts what all targets did once.
-type sumClock struct{ *progress.OrderClock }
+type sumClock struct{ progress.Source }
 
 func (c *sumClock) Update(e runner.Progress) {
 	if e.Ended == nil || e.Cell.Arm == runner.AllTargets {
-		c.OrderClock.Update(e)
+		c.Source.Update(e)
 	}
 }
 

@@ -51,7 +51,7 @@ func TestHeaderOfSeveralTargets(t *testing.T) {
 		{Code: "busy-before", Text: "b: busy"}}; !reflect.DeepEqual(whole.Run.Warnings, want) {
 		t.Errorf("%+v", whole.Run.Warnings)
 	}
-	for _, r := range whole.Order() {
+	for _, r := range whole.Workload().Order() {
 		if r.Cell != "read" && r.Cell != "write" {
 			t.Errorf("the plan knows %q", r.Cell)
 		}

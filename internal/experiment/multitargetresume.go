@@ -36,8 +36,15 @@ func (t *MultiTargetRun) Resume(ctx context.Context, b *store.Bundle) error {
 	for _, m := range t.Parts {
 		m.Run, m.Resumed, m.Saved = partOf(t.Run, m), b, kept[m.Role]
 	}
-	for _, r := range t.savedByAll() {
-		t.carried.Done = append(t.carried.Done, t.Done("", r))
+	for _, r := range t.Workload().Saved {
+		lacks := func(m *Measurement) bool {
+			return !slices.ContainsFunc(m.Saved, func(o lab.Repetition) bool {
+				return withoutRole(o.Cell, m.Role) == r.Cell && o.Number == r.Number
+			})
+		}
+		if !t.sequential() || !slices.ContainsFunc(t.Parts, lacks) {
+			t.carried.Done = append(t.carried.Done, runner.Done(lab.Cell{}, r))
+		}
 	}
 	if err := t.CheckDistinct(ctx); err != nil {
 		return err

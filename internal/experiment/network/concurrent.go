@@ -7,7 +7,6 @@ import (
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/lab"
-	"github.com/headroom/headroom/internal/runner"
 	"github.com/headroom/headroom/internal/store"
 	"github.com/headroom/headroom/internal/suite"
 	"github.com/headroom/headroom/internal/unit"
@@ -99,13 +98,8 @@ func (s *ConcurrentNetwork) TakeParts() *experiment.MultiTargetRun {
 
 // DurationText says how many passes there are, and the time that is left: "6 passes; about 4m".
 func (s *ConcurrentNetwork) DurationText() string {
-	t := s.Whole
-	all := experiment.Workload{Run: t.Run, Saved: t.Saved}
-	all.Run.Cells = slices.DeleteFunc(slices.Clone(t.Run.Cells), func(c lab.Cell) bool {
-		return c.Arm != runner.AllTargets
-	})
-	time := experiment.Cost{Time: all.Time()}
-	return time.Text(fmt.Sprintf("%d passes", t.Run.Repetitions), "about %s", false)
+	time := experiment.Cost{Time: s.Whole.Workload().Time()}
+	return time.Text(fmt.Sprintf("%d passes", s.Whole.Run.Repetitions), "about %s", false)
 }
 
 // ListOrder says in which order the tests come.
@@ -117,7 +111,7 @@ func (s *ConcurrentNetwork) ListOrder(l app.Listing) {
 		return
 	}
 	l.Line("\nThe order, with --seed %d:", t.Run.Seed)
-	for _, r := range t.Order() {
+	for _, r := range t.Workload().Order() {
 		l.Line("  pass %d  %s", r.Block, r.Cell)
 	}
 }
