@@ -7,6 +7,7 @@ import (
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment/progress"
+	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/plan"
 	"github.com/headroom/headroom/internal/recovery"
@@ -88,27 +89,24 @@ func (p *Plan) carry(ctx context.Context) (_ Measured, failed error) {
 	return c.finish(ctx, err)
 }
 
-// openEvents opens the targets of the events of all parts, and their journals. What it returns gives them back.
+// openEvents opens the targets of the events and their journals. The first part carries the events out, and parts that
+// are loaded together see them. What it returns gives them back.
 func (p *Plan) openEvents(ctx context.Context) (func() error, error) {
-	if p.together != nil {
-		return p.together.openEvents(ctx)
+	if len(p.Names) == 0 { // a part that is added later opens the events of its loads
+		return func() error { return nil }, nil
 	}
-	var all []func() error
-	release := func() error {
-		var errs []error
-		for _, one := range slices.Backward(all) {
-			errs = append(errs, one())
+	var open []host.Target
+	all := p.Measurements()
+	for _, m := range all {
+		if open = append(open, m.Target); m.Server != nil {
+			open = append(open, m.Server.Target)
 		}
-		return errors.Join(errs...)
 	}
-	for _, m := range p.Measurements() {
-		one, err := m.OpenEvents(ctx)
-		if err != nil {
-			return nil, errors.Join(err, release())
-		}
-		all = append(all, one)
+	release, err := all[0].OpenEvents(ctx, open...)
+	for _, m := range all[1:] {
+		m.Events = all[0].Events
 	}
-	return release, nil
+	return release, err
 }
 
 // carrying is a plan while it is carried out.

@@ -170,6 +170,17 @@ func (t *MultiTargetRun) saveSnapshotEarly(m *Measurement) error {
 	return nil
 }
 
+// compareFleet takes the second snapshots of a fleet.
+func (t *MultiTargetRun) compareFleet(ctx context.Context, w *store.Writer) error {
+	b, err := t.Store.Find(t.Run.ID)
+	if err != nil {
+		return err
+	}
+	return t.forEachTarget(ctx, func(ctx context.Context, _ int, m *Measurement) error {
+		return m.CompareWithBefore(ctx, b, w)
+	})
+}
+
 // Summarize prints what is about to happen: on each of a few targets, and on the first of many.
 func (t *MultiTargetRun) Summarize(ctx context.Context) {
 	const few = 4

@@ -105,6 +105,22 @@ func (t *targetsRun) Rebuild(ctx context.Context, p *Plan, saved *store.Bundle) 
 // Report shows what was measured.
 func (t *targetsRun) Report() error { return t.Options.Report(t.Parts[0].Run.ID) }
 
+// begin begins the run on all targets, whose bundle is open.
+func (t *MultiTargetRun) begin(ctx context.Context, w *store.Writer) error {
+	err := runner.Visits(ctx, len(t.Parts), func(ctx context.Context, i int) error {
+		return t.Parts[i].Label(ctx, t.Run.ID)
+	})
+	for _, m := range t.Parts {
+		if m.Resumed == nil && m.Before.Facts != nil && err == nil { // a fleet has saved its snapshots already
+			err = m.SaveInitialSnapshot(w)
+		}
+		if err == nil {
+			err = m.BringPrograms(ctx, w)
+		}
+	}
+	return err
+}
+
 // Workload is what all targets do together, by the names of cells without a role. Of targets that take turns it is what
 // the first does.
 func (t *MultiTargetRun) Workload() Workload {

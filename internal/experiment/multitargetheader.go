@@ -78,6 +78,17 @@ func (t *MultiTargetRun) newHeader(ctx context.Context, args []string) error {
 	return nil
 }
 
+// planEvents reads the events, which happen during the loads of all targets.
+func (t *MultiTargetRun) planEvents() error {
+	var ends []lab.RunTarget
+	for _, m := range t.Parts {
+		ends = append(ends, lab.RunTarget{Role: m.Role, Target: m.Target.Name()})
+	}
+	return PlanEventsOfAll(t.Parts, func(on string) (string, error) {
+		return EventTarget(t.App.AllKinds(), on, "", ends...)
+	})
+}
+
 // secureAndSnapshot secures the places, and takes down the machines as they are. The first of a fleet is the one that
 // the others are compared with.
 func (t *MultiTargetRun) secureAndSnapshot(ctx context.Context) error {
