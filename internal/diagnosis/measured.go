@@ -14,10 +14,7 @@ import (
 // of their time flushes took; with a role, only the loads of that target. The values are medians over repetitions.
 func FactsOfLoads(run lab.Run, role string, repetitions iter.Seq2[lab.Repetition, error]) ([]lab.Fact, error) {
 	values, counts := map[string]map[string][]float64{}, map[string]int{}
-	for r, err := range repetitions {
-		if err != nil {
-			return nil, err
-		}
+	err := run.Read(repetitions, func(_ lab.Cell, r lab.Repetition) error {
 		if values[r.Cell] == nil {
 			values[r.Cell] = map[string][]float64{}
 		}
@@ -25,6 +22,10 @@ func FactsOfLoads(run lab.Run, role string, repetitions iter.Seq2[lab.Repetition
 		for metric, v := range r.Values {
 			values[r.Cell][metric] = append(values[r.Cell][metric], v)
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	var all []lab.Fact
 	for _, c := range run.Cells {

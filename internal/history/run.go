@@ -37,7 +37,7 @@ type Cell struct {
 	// Own are the metrics of a cell that runs a command.
 	Own map[string]lab.MetricInfo
 	// Warnings of the cell as a whole, and of its repetitions, to mark what they taint.
-	Warnings, OfRepetitions []lab.Warning
+	Warnings lab.WarningCounts
 }
 
 // FactsOf reads what is known of a run's machine; nothing for a run that has none.

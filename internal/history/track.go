@@ -95,8 +95,8 @@ func point(run string, c Cell, metric string) (Point, bool) {
 	}
 	p := Point{Run: run, Center: i.Center, Bounds: stat.BoundsOf(i.Lo, i.Hi), N: len(values), Failed: c.Failed,
 		Zero: zeros(values)}
-	for _, w := range slices.Concat(c.Warnings, c.OfRepetitions) {
-		if w.Tainted(metric) && !slices.Contains(p.Warnings, w.Code) {
+	for _, w := range c.Warnings.List {
+		if w.Tainted(metric) {
 			p.Warnings = append(p.Warnings, w.Code)
 		}
 	}

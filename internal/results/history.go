@@ -267,22 +267,17 @@ func historyRun(b *store.Bundle) (history.Run, error) {
 	for _, a := range b.Run.Arms {
 		arms[a.ID] = a
 	}
-	at := map[string]*history.Cell{}
-	var cells []*history.Cell
-	for _, c := range b.Run.Cells {
-		cell := &history.Cell{Job: c.Job, Params: c.Params, Levels: arms[c.Arm].Levels,
+	at := map[string]int{}
+	for i, c := range b.Run.Cells {
+		cell := history.Cell{Job: c.Job, Params: c.Params, Levels: arms[c.Arm].Levels,
 			Role:   roleWithPlace(b.Run, arms[c.Arm].Role),
-			Values: map[string][]float64{}, Own: c.Metrics, Warnings: c.Warnings}
-		at[c.ID], cells = cell, append(cells, cell)
+			Values: map[string][]float64{}, Own: c.Metrics}
+		cell.Warnings.AddWhole(c.Warnings)
+		at[c.ID], r.Cells = i, append(r.Cells, cell)
 	}
-	for rep, err := range b.Repetitions() {
-		if err != nil {
-			return r, err
-		}
-		cell := at[rep.Cell]
-		if cell == nil {
-			continue
-		}
+	err := b.Run.Read(b.Repetitions(), func(c lab.Cell, rep lab.Repetition) error {
+		cell := &r.Cells[at[c.ID]]
+		cell.Warnings.AddRepetition(rep.Warnings)
 		if rep.Failed() {
 			cell.Failed++
 		} else {
@@ -290,12 +285,9 @@ func historyRun(b *store.Bundle) (history.Run, error) {
 				cell.Values[metric] = append(cell.Values[metric], v)
 			}
 		}
-		cell.OfRepetitions = append(cell.OfRepetitions, rep.Warnings...)
-	}
-	for _, c := range cells {
-		r.Cells = append(r.Cells, *c)
-	}
-	return r, nil
+		return nil
+	})
+	return r, err
 }
 
 // roleWithPlace returns a role, with its place if that differs from the place of the run's history.

@@ -270,18 +270,12 @@ func profiledLoads(b *store.Bundle, arm string, cells []string) ([]profile.Load,
 
 // measuredBeside returns the repetitions of a run that were not profiled.
 func measuredBeside(b *store.Bundle) ([]cost.Measured, error) {
-	arms := map[string]string{}
-	for _, c := range b.Run.Cells {
-		arms[c.ID] = c.Arm
-	}
 	var all []cost.Measured
-	for r, err := range b.Repetitions() {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, cost.Measured{Cell: r.Cell, Arm: arms[r.Cell], Number: r.Number, Values: r.Values})
-	}
-	return all, nil
+	err := b.Run.Read(b.Repetitions(), func(c lab.Cell, r lab.Repetition) error {
+		all = append(all, cost.Measured{Cell: r.Cell, Arm: c.Arm, Number: r.Number, Values: r.Values})
+		return nil
+	})
+	return all, err
 }
 
 // decidingOf returns a function for the deciding metric of a cell; empty if nothing was measured.

@@ -48,16 +48,7 @@ func otherSessions(p *app.App, compared []compare.Run, anyway bool) func(of comp
 // Spoiled reports whether warnings of the load make a metric of the cell incomparable. It ignores warnings of the whole
 // run.
 func Spoiled(weights map[string]validity.Weight, c history.Cell, metric string) bool {
-	warnings := make([]lab.RepeatedWarning, 0, len(c.Warnings)+len(c.OfRepetitions))
-	for _, w := range c.Warnings {
-		warnings = append(warnings, lab.RepeatedWarning{Warning: w})
-	}
-	had := map[string]int{}
-	for _, w := range c.OfRepetitions {
-		had[w.Code]++
-		warnings = append(warnings, lab.RepeatedWarning{Warning: w, Repetitions: had[w.Code]})
-	}
-	return slices.ContainsFunc(warnings, func(w lab.RepeatedWarning) bool {
+	return slices.ContainsFunc(c.Warnings.List, func(w lab.RepeatedWarning) bool {
 		return compare.Spoils(w, weights, metric, len(c.Values[metric]))
 	})
 }
