@@ -12,9 +12,9 @@ import (
 	"github.com/headroom/headroom/internal/suite"
 )
 
-// OpenStoreFor opens the store for a command that may resume a run. What the header of one says is carried out:
-// commands, settings, loads. So it must be the user's own, and of one that was imported it is shown, and nothing is
-// done until the user has said --trust.
+// OpenStoreFor opens the store for a command that may resume a run. Resuming executes the contents of the run's header:
+// commands, settings, loads. So the header must be the user's own. For an imported run, it is only shown until the user
+// passes --trust.
 func (p *App) OpenStoreFor(resume string) (*store.Store, error) {
 	s, err := p.OpenStore()
 	switch {
@@ -65,7 +65,7 @@ func (p *App) accept(s *store.Store, b *store.Bundle) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Stderr, "run %s was imported; to go on with it is to carry out what came with it:\n",
+	fmt.Fprintf(p.Stderr, "run %s was imported; resuming it executes what came with it:\n",
 		s.ShortID(b.Run.ID))
 	for _, line := range lines {
 		fmt.Fprintln(p.Stderr, "  "+line)

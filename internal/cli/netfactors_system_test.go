@@ -306,7 +306,7 @@ func TestDisciplinesAndBundlesArePutBack(t *testing.T) {
 	h.must("tc", "-n", h.server, "qdisc", "add", "dev", "headroom0", "root", "tbf", "rate", "200mbit", "burst",
 		"64kb", "latency", "50ms")
 	if out, err := h.experiment("sweep", args...).CombinedOutput(); err == nil ||
-		!strings.Contains(string(out), "has the discipline tbf with options of somebody's") {
+		!strings.Contains(string(out), "has the discipline tbf with options set by another program") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	h.checkNothingLeft()

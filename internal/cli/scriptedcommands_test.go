@@ -279,7 +279,7 @@ func TestScriptedCommandDies(t *testing.T) {
 	})
 }
 
-// An imported run is gone on with only where what came with it may be carried out here, which is shown first.
+// An imported run is resumed only with --trust. The commands that it would execute are shown first.
 func TestScriptedImportedRunIsTrusted(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")
@@ -292,7 +292,7 @@ func TestScriptedImportedRunIsTrusted(t *testing.T) {
 		there := func(args ...string) scriptedOutcome { return l.run(append(args, "--store", other)...) }
 		there("import", file).ends(0)
 		before := len(m.Loads())
-		there("ablate", "--resume", "last").ends(4).says("was imported; to go on with it is to carry out what came "+
+		there("ablate", "--resume", "last").ends(4).says("was imported; resuming it executes what came "+
 			"with it:", "prepare: touch prepared",
 			"command: bench --count 3", "clean up: clean", "setting: sysctl:vm.swappiness 1", "levels: env:MODE=direct",
 			"on: scripted://db1 /srv", "add --trust")

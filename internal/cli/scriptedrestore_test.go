@@ -186,7 +186,7 @@ func TestScriptedExternalChangeAfterACrash(t *testing.T) {
 		left := d.list()[0]
 		left.restore()
 		d.machine.Set(swappiness, "77")
-		d.afterCrash(left, "restore").ends(4).says(`is "77" now: somebody else has changed it`)
+		d.afterCrash(left, "restore").ends(4).says(`is "77" now: something else has changed it`)
 		d.afterCrash(left, "restore", "--anyway").ends(0)
 		d.checkNothingLeft(left)
 	})

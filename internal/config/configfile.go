@@ -90,7 +90,7 @@ func (f *File) read(r Rules) (Settings, error) {
 	}
 	if err := OnlyOwn("the configuration file "+f.Name+" is not followed", f.Name); err != nil {
 		if e, ok := errors.AsType[*lab.Error](err); ok {
-			e.Hints = append(e.Hints, "or go on without any: --config "+None)
+			e.Hints = append(e.Hints, "or continue without a configuration: --config "+None)
 		}
 		return Settings{}, err
 	}

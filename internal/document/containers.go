@@ -2,11 +2,11 @@ package document
 
 import "iter"
 
-// Section is a document within another. Its warnings have signs of their own.
+// Section is a document within another, with its own signs of warnings.
 type Section struct{ Document }
 
-// Folded are blocks that few need: pages and Markdown fold them away behind their title, a terminal leaves them out. A
-// page opens with those that are Open.
+// Folded has blocks that few readers need: pages and Markdown fold them away behind their title, a terminal leaves them
+// out. If Open is set, a page shows them unfolded.
 type Folded struct {
 	Title  string
 	Open   bool

@@ -1,6 +1,6 @@
-// Package document is what a result says, as blocks in the order in which people read them. A builder for each kind of
-// result makes a document, once; the writers of internal/render (terminal, page, Markdown, CSV) know blocks and no kind
-// of result. Published JSON is made of the results themselves and not of this.
+// Package document holds a result as blocks in the order in which people read them. A builder for each kind of result
+// makes a document, once; the writers of internal/render (terminal, page, Markdown, CSV) know blocks and no kind of
+// result. Published JSON is made from the results themselves, not from documents.
 package document
 
 import (
@@ -14,32 +14,32 @@ type Document struct {
 	// Title names what was measured, and where: the title of a page.
 	Title  string
 	Blocks []Block
-	// Data is the file for other programs where its columns are published; nil where the blocks say what is in it.
+	// Data is the file for other programs if its columns are published; nil if the blocks determine the contents.
 	Data *Data
 }
 
-// Absent is what a person sees where nothing was measured.
+// Absent is printed in place of a value that was not measured.
 const Absent = "–"
 
 // Block is a Sentence, a Heading, a List, a WarningBlock, Warnings, a Table, a Command, a Listing, Conditions, Entries,
 // Plots or a Flame; or a Section, Folded or Terminal, which have blocks.
 type Block interface{ block() }
 
-// Role says what a sentence is for.
+// Role is the purpose of a sentence.
 type Role string
 
 const (
-	// Subject says what the rest is about, or the part up to the next subject: the machine, the time.
+	// Subject names the topic of the text up to the next subject: the machine, the time.
 	Subject Role = "subject"
 	// Answer is what the reader wants to know. The first of a document is its headline.
 	Answer Role = "answer"
-	// More is a paragraph that says more of the answer.
+	// More is a paragraph with details of the answer.
 	More Role = "more"
-	// Detail says more of a table.
+	// Detail adds details to a table.
 	Detail Role = "detail"
-	// Note is what was left out, or is in doubt.
+	// Note names something that was left out or is in doubt.
 	Note Role = "note"
-	// Reading says how to read the rest.
+	// Reading explains how to read the rest.
 	Reading Role = "reading"
 )
 
@@ -64,59 +64,59 @@ type Item struct {
 	Below []string
 }
 
-// WarningBlock is a reason to distrust numbers, which have its sign beside them.
+// WarningBlock is a reason to distrust numbers, which have its sign next to them.
 type WarningBlock struct {
-	// Sign is "!1"; empty where it is about everything. Code is empty where the text says all.
+	// Sign is "!1"; it is empty if the warning is about everything. Code is empty if the text is complete without it.
 	Sign, Code string
 	Texts      []WarningText
-	// Explained says that headroom explain knows the code.
+	// Explained reports whether headroom explain knows the code.
 	Explained bool
-	// Apart says that each text is about something else, so that the first few don't stand for all.
+	// Apart is set if each text has another subject, so that the first few are not representative of the rest.
 	Apart bool
-	// Brief is the line by which a terminal shows it among others, where that is not the first text.
+	// Brief is the line that a terminal shows in a list of warnings, if it is not the first text.
 	Brief WarningText
 }
 
-// WarningText is a sentence, and what it is about. All names what it is about where a writer has room for it, About
-// the first few.
+// WarningText is a sentence and its subjects. All lists every subject, for writers with enough room; About lists the
+// first few.
 type WarningText struct{ Text, About, All string }
 
-// Warnings are those of a document, the most important first.
+// Warnings are the warnings of a document, the most important first.
 type Warnings struct {
 	List []WarningBlock
-	// Brief is how many of them a terminal shows, in a line each: of the others it names the codes. All are shown in
-	// full where that is asked for; 0 is all.
+	// Brief is how many warnings a terminal shows, one a line; it prints only the codes of the others. 0 is all. An
+	// option of the user shows all in full.
 	Brief int
-	// Notes are the codes of what is worth knowing and taints no number that is shown.
+	// Notes are the codes of remarks that are worth knowing but taint no shown number.
 	Notes []string
-	// Full is the command that shows all in full.
+	// Full is the command that shows all warnings in full.
 	Full string
 }
 
 // Command is what to type next.
 type Command struct {
-	// What it does, up to the colon.
+	// What is the purpose of the command, up to the colon.
 	What string
 	Text string
 }
 
 // Table has a cell for each column in each row.
 type Table struct {
-	// Name tells the table from others of the document.
+	// Name distinguishes the table from the document's other tables.
 	Name    string
 	Columns []Column
 	Rows    []Row
-	// Map says that all columns behind the first have one quantity, by two things: a page tints it, and a terminal
-	// leaves none of it out.
+	// Map is set if all columns after the first have the same quantity, so that the table shows it by two variables: a
+	// page tints it, and a terminal drops no column.
 	Map bool
 	// Brief is how many rows a terminal shows; 0 is all.
 	Brief int
 }
 
-// Row of a table. One that the answer is about is strong.
+// Row is a row of a table. Strong marks a row that the answer is about.
 type Row struct {
-	// Group is above the first of some rows, and names what they have in common. Apart from the group before they
-	// are where they are no more of the same.
+	// Group is a title above the first of some rows, and names what they have in common. Apart separates a row from the
+	// group before it if it does not continue that group.
 	Group string
 	Apart bool
 
@@ -128,7 +128,7 @@ type Row struct {
 type Kind string
 
 const (
-	// Words are names, which stand on the left and identify a row.
+	// Words are names: they are aligned to the left and identify a row.
 	Words Kind = "words"
 	// Number is aligned to the right.
 	Number Kind = "number"
@@ -142,28 +142,28 @@ const (
 	Range Kind = "range"
 )
 
-// Picture says whether cells are no text that a file for other programs has.
+// Picture reports whether cells are pictures, which files for other programs leave out.
 func (k Kind) Picture() bool { return k == Bar || k == Sketch || k == Range }
 
-// Column of a table.
+// Column is a column of a table.
 type Column struct {
 	Title string
-	// Signs are of warnings about all numbers of the column: "!1 !3".
+	// Signs are the signs of warnings about all numbers of the column: "!1 !3".
 	Signs string
 	Kind  Kind
-	// Over is above the titles of columns that are next to each other and have it in common.
+	// Over is a common title above the titles of neighbouring columns.
 	Over string
-	// Drop ranks what goes first where a terminal has no room, the highest; 0 stays. The interval goes on its own, one
-	// of -1 where names are cut already.
+	// Drop ranks the columns that a narrow terminal leaves out: the highest is left out first, 0 never. DropInterval
+	// ranks the column's interval, which can be left out alone. A rank of -1 is left out only after names were
+	// shortened.
 	Drop, DropInterval int
-	// Optional columns vanish where all their cells are empty; texts of those that are Cut are shortened where a
-	// terminal has no room.
+	// Optional columns vanish if all their cells are empty. Cut shortens the column's texts on a narrow terminal.
 	Optional, Cut bool
-	// Instead stands below the table where a terminal has no room for the column; nil where it says so.
+	// Instead is printed below the table if a terminal has no room for the column; nil prints a general note.
 	Instead []string
 }
 
-// Tone is what a cell says of its row, for those who see colours: the text says it too.
+// Tone is the meaning of a cell as a colour. The text has the same meaning without colours.
 type Tone string
 
 const (
@@ -171,24 +171,24 @@ const (
 	Good Tone = "good"
 	// Bad is worse.
 	Bad Tone = "bad"
-	// Doubtful is not known to be either.
+	// Doubtful is undecided between the two.
 	Doubtful Tone = "doubtful"
 	// Faint is a number that does not count.
 	Faint Tone = "faint"
 )
 
-// Cell is what people read, and the value behind it. Signs without a text are about the whole row.
+// Cell is a text for people and the value behind it. Signs without a text are about the whole row.
 type Cell struct {
 	Text string
 	// Interval is "[1.2, 1.4]", and Signs "!1 !3"; empty for none.
 	Interval, Signs string
 	Tone            Tone
-	// Value, with the bounds of its interval, is in the base unit; nil where the cell is no number.
+	// Value and the bounds of its interval are in the base unit; they are nil if the cell is not a number.
 	Value, Lo, Hi *float64
 	Unit          string
-	// From and To are where a bar begins and ends, as shares of the largest of the table.
+	// From and To are where a bar begins and ends, as shares of the table's largest value.
 	From, To float64
-	// Tint is how much of the colour of a map is behind the cell, from 0 to 1.
+	// Tint is the strength of the colour behind a cell of a map, from 0 to 1.
 	Tint float64
 }
 
@@ -200,7 +200,7 @@ func (Command) block()      {}
 func (List) block()         {}
 func (Table) block()        {}
 
-// Rewritten is the document with each text as rewrite makes it: without serial numbers, for others.
+// Rewritten returns the document with rewrite applied to each text: to remove serial numbers before others see it.
 func (d Document) Rewritten(rewrite func(string) string) Document {
 	return Document{rewrite(d.Title), allRewritten(d.Blocks, rewrite), d.Data.rewritten(rewrite)}
 }
@@ -294,7 +294,7 @@ func (w WarningBlock) rewritten(rewrite func(string) string) WarningBlock {
 	return w
 }
 
-// Name tells a column from others of its table.
+// Name distinguishes a column from the table's other columns.
 func (c Column) Name() string {
 	if c.Over == "" {
 		return c.Title
@@ -302,7 +302,7 @@ func (c Column) Name() string {
 	return c.Over + ": " + c.Title
 }
 
-// Empty says whether an optional column has nothing in any row.
+// Empty reports whether an optional column is empty in every row.
 func (t Table) Empty(column int) bool {
 	if !t.Columns[column].Optional {
 		return false
@@ -315,7 +315,7 @@ func (t Table) Empty(column int) bool {
 	return true
 }
 
-// RowName is what identifies a row: its group and its words.
+// RowName returns what identifies a row: its group and its words.
 func (t Table) RowName(row int) string {
 	var words []string
 	for i := row; i >= 0 && len(words) == 0; i-- {

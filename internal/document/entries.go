@@ -2,26 +2,26 @@ package document
 
 import "cmp"
 
-// Entries are things that take more words than the row of a table has room for: findings, differences.
+// Entries are things with more text than the row of a table has room for: findings, differences.
 type Entries struct {
-	// Name tells them from other entries and tables of the document.
+	// Name distinguishes them from the document's other entries and tables.
 	Name string
 	List []Entry
-	// Rest are those that people are not shown for their number. Files for other programs have them.
+	// Rest are the entries that people do not see because there are too many. Files for other programs have them.
 	Rest []Entry
 }
 
 // Entry is a title with paragraphs below it.
 type Entry struct {
-	// Mark stands before the title: how severe it is, which rank it has.
+	// Mark is printed before the title: severity or rank.
 	Mark string
-	// Severity is how much the mark strikes the eye.
+	// Severity determines how conspicuous the mark is.
 	Severity Severity
 	Title    string
-	// ID is what the entry is called where one asks for more of it. Name identifies it in files for other programs
-	// where it has none.
+	// ID is the entry's name in commands that show more of it. Name identifies an entry without an ID in files for
+	// other programs.
 	ID, Name string
-	// Values are what mark and title say, one by one. Only files for other programs have them.
+	// Values are the facts in mark and title, one by one. Only files for other programs have them.
 	Values []Value
 	Parts  []Part
 }
@@ -45,13 +45,14 @@ type Value struct {
 
 // Part is a paragraph of an entry: what was read, what to change.
 type Part struct {
-	// Name says what it is. A terminal does not show it of an obvious part, whose lines say it themselves.
+	// Name is the title of the part. A terminal omits the name of an Obvious part, whose lines explain themselves.
 	Name    string
 	Obvious bool
 	Lines   []Line
 }
 
-// Line of a part. Label is before it: "cost". What is Typed is a command or a line of a file, which is shown as it is.
+// Line is a line of a part. Label is printed before it: "cost". A Typed line is a command or a line of a file, and is
+// shown unchanged.
 type Line struct {
 	Label, Text string
 	Typed       bool
@@ -59,7 +60,7 @@ type Line struct {
 
 func (Entries) block() {}
 
-// String is the line with its label.
+// String returns the line with its label.
 func (l Line) String() string {
 	if l.Label == "" {
 		return l.Text
@@ -67,7 +68,7 @@ func (l Line) String() string {
 	return l.Label + ": " + l.Text
 }
 
-// Called is what identifies the entry.
+// Called returns the text that identifies the entry.
 func (e Entry) Called() string { return cmp.Or(e.ID, e.Name, e.Title) }
 
 func (e Entries) rewritten(rewrite func(string) string) Entries {

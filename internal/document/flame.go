@@ -1,34 +1,34 @@
 package document
 
-// Flame is a flame graph: stacks of functions, each as wide as what it costs with all that it called. Texts leave it
-// out, and so does a file for other programs, for which such stacks have formats of their own.
+// Flame is a flame graph: stacks of functions, each as wide as its cost including all functions that it called. Texts
+// leave it out. So do files for other programs, because separate formats exist for such stacks.
 type Flame struct {
-	// Title says what is drawn, and Note a little more.
+	// Title names the drawn quantity, and Note adds a detail.
 	Title, Note string
-	// Layers that frames have the colours of, by their places in it; a frame of none has another number.
+	// Layers determine the colours of frames, by index; a frame without a layer has another number.
 	Layers []FlameLayer
-	// Difference says that frames are coloured by what was gained or lost instead.
+	// Difference is set if frames are coloured by gain or loss instead.
 	Difference bool
-	// Total is the cost of all as people read it: "18.4 µs of CPU time per I/O".
+	// Total is the total cost as people read it: "18.4 µs of CPU time per I/O".
 	Total string
-	// Frames on which all others stand.
+	// Frames are the frames at the bottom of all stacks.
 	Frames []Frame
-	// Reading says how to read it.
+	// Reading explains how to read it.
 	Reading string
 }
 
-// FlameLayer is what some functions have in common.
+// FlameLayer is a common property of some functions.
 type FlameLayer struct{ ID, Title string }
 
-// Frame is a function where it was called from.
+// Frame is a function within one stack of callers.
 type Frame struct {
 	Name string
-	// Text says what it costs, and in which layer it is.
+	// Text has the cost of the frame and its layer.
 	Text  string
 	Layer int
-	// Change is what was gained, up to 1, or lost, down to -1.
+	// Change is the gain, up to 1, or the loss, down to -1.
 	Change float64
-	// Width is what the frame costs, in the unit of all frames.
+	// Width is the cost of the frame, in the unit of all frames.
 	Width    float64
 	Children []Frame
 }

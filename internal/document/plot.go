@@ -2,75 +2,75 @@ package document
 
 import "slices"
 
-// Plots are pictures that are looked at side by side. Texts leave them out; a file for other programs has their points.
+// Plots are pictures to compare side by side. Texts leave them out; a file for other programs has their points.
 type Plots struct {
 	// Title is above the pictures; empty for none.
 	Title string
 	List  []Plot
-	// Open is how many pictures a page opens with; 0 is as many as are usual.
+	// Open is how many pictures a page shows at first; 0 is the default.
 	Open int
-	// Reading says how to read the pictures.
+	// Reading explains how to read the pictures.
 	Reading string
 }
 
-// Plot is a picture of values along an axis: over time, over the levels of a setting, or of some things by their names.
+// Plot is a picture of values along an axis: over time, over the levels of a setting, or over things by name.
 type Plot struct {
-	// Title says what is drawn, and Note a little more, such as a verdict.
+	// Title names the drawn quantity, and Note adds a detail, such as a verdict.
 	Title, Note string
-	// Address is where more of it is to be seen; empty for nowhere.
+	// Address is a link to more details; empty for none.
 	Address string
-	// X is the axis across and Y the one upwards. Values are at Y, unless that one has names.
+	// X is the horizontal axis and Y the vertical one. Values are on Y, unless Y has names.
 	X, Y   Axis
 	Series []Series
 	// Marks are places along the axis where something changed.
 	Marks []Mark
-	// References are values to compare the points with, and Bands what lies between two of them.
+	// References are values to compare the points with, and Bands areas between two values.
 	References []Reference
 	Bands      []Band
-	// Tabled says that a table of the document has the same numbers.
+	// Tabled is set if a table of the document has the same numbers.
 	Tabled bool
 }
 
-// Scale is how values lie on an axis.
+// Scale is how an axis maps values to positions.
 type Scale string
 
 const (
 	// Linear is a scale on which equal differences are equally far apart.
 	Linear Scale = "linear"
-	// Logarithmic is one on which equal ratios are.
+	// Logarithmic is a scale on which equal ratios are equally far apart.
 	Logarithmic Scale = "logarithmic"
-	// Ratio is a logarithmic scale of changes: 1 is none, and ticks are percentages, or factors where these are large.
+	// Ratio is a logarithmic scale of changes: 1 is no change, and ticks are percentages, or factors if they are large.
 	Ratio Scale = "ratio"
-	// Time is one of seconds since 1970.
+	// Time is a scale of seconds since 1970.
 	Time Scale = "time"
-	// Names is one of things: the places 0, 1 and so on have the names of the axis.
+	// Names is a scale of things: the positions 0, 1 and so on have the names of the axis.
 	Names Scale = "names"
 )
 
-// Axis of a plot. It shows all points, and From and To where they are set.
+// Axis is an axis of a plot. It covers all points, and From and To if they are set.
 type Axis struct {
-	// Title says what is along it: "read IOPS".
+	// Title names the quantity on the axis: "read IOPS".
 	Title string
 	// Unit is the base unit of its values.
 	Unit     string
 	Scale    Scale
 	Names    []string
 	From, To *float64
-	// Clipped axes end at From and To: what is beyond them is at the end, with an arrow.
+	// Clipped axes end at From and To: points beyond them are drawn at the end, with an arrow.
 	Clipped bool
 }
 
 // Series are points that belong together.
 type Series struct {
-	// Direction is "read" or "write", which have a colour and a sign of their own, or something else.
+	// Direction is "read" or "write", which have a colour and a mark each, or something else.
 	Direction string
-	// Name tells them from others of the picture.
+	// Name distinguishes the series from others of the picture.
 	Name string
-	// Joined points have a line through them; Bars reach from zero to the value. A Line has no marks at its points,
-	// which are too many for that; the area below a Filled one is tinted.
+	// Joined points have a line through them; Bars reach from zero to the value. A Line has no marks because it has too
+	// many points for them. Filled tints the area below the points.
 	Joined, Bars, Line, Filled bool
 	Points                     []Point
-	// Levels are what the points were at, over some time.
+	// Levels are constant values of the points over intervals of the axis.
 	Levels []Level
 }
 
@@ -79,9 +79,9 @@ type Point struct {
 	At, Value float64
 	// Lo and Hi are the interval of the value; nil for none.
 	Lo, Hi *float64
-	// Name tells it from other points, and Text is the value with its interval as people read it.
+	// Name distinguishes the point from others, and Text is the value with its interval as people read it.
 	Name, Text string
-	// Codes are those of the warnings that taint it.
+	// Codes are the codes of the warnings that taint the point.
 	Codes []string
 	// Faint points prove nothing.
 	Faint bool
@@ -90,23 +90,23 @@ type Point struct {
 // Level is a value that holds from one place to another.
 type Level struct{ From, To, Value float64 }
 
-// Mark is a place with what happened there.
+// Mark is an event at a position.
 type Mark struct {
 	At   float64
 	Text string
 }
 
-// Reference is a value to compare points with: between two places, or everywhere where these are the same.
+// Reference is a value to compare points with: between two positions, or everywhere if these are equal.
 type Reference struct {
 	Level
-	// Name is written beside it.
+	// Name is written next to it.
 	Name string
-	// Dashed is for one that is no measurement: a limit that was asked for.
+	// Dashed is set if the value was not measured, such as a limit that the user set.
 	Dashed bool
 }
 
-// Band is what lies between two values, from one place to another: a margin. It is the same everywhere where these
-// places are the same.
+// Band is the area between two values, from one position to another: a margin. It spans the whole axis if the positions
+// are equal.
 type Band struct{ From, To, Lo, Hi float64 }
 
 func (Plots) block() {}
@@ -120,8 +120,8 @@ func (p Plot) Points() int {
 	return n
 }
 
-// Thinned is the plot with so many points of each series at most. Where there are more, each stretch keeps its lowest
-// and its highest value in the order in which they came, as an oscilloscope does, so that no stall is averaged away.
+// Thinned returns the plot with at most this many points for each series. If there are more, each stretch keeps its
+// lowest and its highest value in their order, as an oscilloscope does, so that no stall is averaged away.
 func (p Plot) Thinned(most int) Plot {
 	p.Series = slices.Clone(p.Series)
 	for i, s := range p.Series {

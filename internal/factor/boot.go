@@ -45,7 +45,7 @@ func kernelScheme() scheme.Scheme {
 
 func checkKernel(name, level string) error {
 	if name != "" {
-		return errors.New("kernel: has no name of its own, unlike " + strconv.Quote(name) + "; kernels are its levels")
+		return errors.New("kernel: takes no name, unlike " + strconv.Quote(name) + "; kernels are its levels")
 	}
 	if strings.ContainsAny(level, " \t") {
 		return errors.New("the name of a kernel holds no space, unlike " + strconv.Quote(level))
@@ -74,8 +74,8 @@ func checkOption(name, _ string) error {
 	return nil
 }
 
-// guestSettings are the settings of a virtual machine that BootSpec.Machine knows: those of QEMU's guests, then those
-// that only KubeVirt's machines have.
+// guestSettings are the settings of a virtual machine that BootSpec.Machine knows: first the settings of QEMU's guests,
+// then the settings that only KubeVirt's machines have.
 func guestSettings() []string {
 	return []string{"iothreads", "queues", "cache", "aio", "cpus", "memory", "iommu", "iothreadspolicy",
 		"dedicatediothread", "multiqueue", "bus"}

@@ -17,13 +17,13 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// That a kernel was started with an argument does not say that the argument does anything: its name may be misspelled,
-// the module is another one, the processor has no such flaw, something else overrides it. So what it does is looked for
-// in what the kernel shows of itself.
+// A kernel that was started with an argument need not obey it: the name may be misspelled, the module is another one,
+// the processor does not have the flaw, something else overrides it. So its effect is looked up in what the kernel
+// exposes.
 
-// Effect is what the kernel that runs shows of one of its arguments.
+// Effect is what the running kernel shows of one of its arguments.
 type Effect struct {
-	// Argument as it stands on the command line.
+	// Argument is the argument as written on the command line.
 	Argument string
 	// Verified: the kernel shows what the argument asks for. Missed: it shows something else. Neither is set if nothing
 	// shows it.
@@ -36,18 +36,17 @@ type Effect struct {
 type verdict int
 
 const (
-	silent verdict = iota // it is no evidence about the argument
+	silent verdict = iota // no evidence about the argument
 	holds
 	fails
 )
 
-// kernelLog stands in the place of a file's path for the log since the machine was started, as far as it is still
-// there.
+// kernelLog, in place of a file's path, means the log since the machine was started, as far as it is still available.
 const kernelLog = "the kernel's log"
 
-// UnverifiedLevels are the levels of cmdline: factors, by factor, that a machine was just started with, and that
-// nothing shows the effect of, with the reasons. A level that was asked for, and that the kernel shows not to be in
-// effect, is an error. An argument that is absent is as verified as it can be when /proc/cmdline lacks it.
+// UnverifiedLevels returns, by factor, why nothing shows the effect of a level of a cmdline: factor that a machine was
+// just started with. It returns an error for a requested level that, as the kernel shows, is not in effect. An absent
+// argument counts as verified if /proc/cmdline does not have it.
 func UnverifiedLevels(ctx context.Context, t host.Target, levels map[string]string) (map[string]string, error) {
 	var names []string
 	for factorName, level := range levels {
@@ -61,7 +60,7 @@ func UnverifiedLevels(ctx context.Context, t host.Target, levels map[string]stri
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range slices.Sorted(maps.Keys(effects)) { // so that of several errors it is always the same
+	for _, name := range slices.Sorted(maps.Keys(effects)) { // sorted for a reproducible error
 		e, factorName := effects[name], "cmdline:"+name
 		if e.Missed && levels[factorName] != scheme.Found {
 			return nil, e.missed(t)
@@ -73,8 +72,8 @@ func UnverifiedLevels(ctx context.Context, t host.Target, levels map[string]stri
 	return unverified, nil
 }
 
-// NoEffect is the error of a level that was asked for and does nothing as the machine was started. Beside other
-// settings it may.
+// NoEffect is the error of a requested level that has no effect with the other settings of this boot. With different
+// settings it may have one.
 type NoEffect struct{ Err error }
 
 func (e *NoEffect) Error() string { return e.Err.Error() }
@@ -90,8 +89,8 @@ func (e Effect) missed(t host.Target) error {
 			"or leave it out"}}}
 }
 
-// Effects are those of the arguments of these names, by name, as far as they stand on the command line of the kernel
-// that runs.
+// Effects returns, by name, the effects of the arguments of these names that are on the command line of the running
+// kernel.
 func Effects(ctx context.Context, t host.Target, names ...string) (map[string]Effect, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -114,13 +113,13 @@ func Effects(ctx context.Context, t host.Target, names ...string) (map[string]Ef
 	return effects, nil
 }
 
-// kernelArgument is an argument as it was typed, and with its name as the kernel compares it.
+// kernelArgument is an argument as typed, and split into the name as the kernel compares it and the value.
 type kernelArgument struct {
 	text, name, value string
 	valued            bool
 }
 
-// kernelArguments are those of a command line; what follows a lone -- is for init.
+// kernelArguments splits a command line; the part after a lone -- is for init.
 func kernelArguments(line string) []kernelArgument {
 	var all []kernelArgument
 	words, _ := host.SplitArguments(line)
@@ -136,10 +135,10 @@ func kernelArguments(line string) []kernelArgument {
 	return all
 }
 
-// underscored is a name in which dashes are underscores, as the kernel takes them.
+// underscored replaces the dashes of a name by underscores, as the kernel does.
 func underscored(name string) string { return strings.ReplaceAll(name, "-", "_") }
 
-// lastArgument of a name, which is the one that counts; -1 for none.
+// lastArgument returns the index of the last argument of a name, which is the effective one, or -1 if there is none.
 func lastArgument(line []kernelArgument, name string) int {
 	last := -1
 	for i, a := range line {
@@ -200,16 +199,16 @@ func (k *shownKernel) parameter(a kernelArgument, module, parameter string) Effe
 	return e
 }
 
-// unknown says whether the kernel has handed an argument on to user space. That is no proof that it does nothing: some
-// parts of the kernel read the command line by themselves (pti=). Source: print_unknown_bootoptions of the kernel's
-// init/main.c.
+// unknown reports whether the kernel has passed an argument on to user space. That does not prove that it has no
+// effect: some parts of the kernel read the command line themselves (pti=). Source: print_unknown_bootoptions of the
+// kernel's init/main.c.
 func (k *shownKernel) unknown(a kernelArgument) bool {
 	found := regexp.MustCompile(
 		`Unknown kernel command line parameters "(.*)", will be passed to user space`).FindStringSubmatch(k.kernelLog())
 	return found != nil && slices.Contains(strings.Fields(found[1]), a.text)
 }
 
-// judge weighs all evidence of an argument. One piece that holds is enough, unless none may fail.
+// judge weighs all evidence of an argument. One row that holds outweighs rows that fail, unless a row has every set.
 func (k *shownKernel) judge(a kernelArgument, rows []evidence) Effect {
 	e := Effect{Argument: a.text}
 	var why [3][]string
@@ -237,7 +236,7 @@ func (k *shownKernel) judge(a kernelArgument, rows []evidence) Effect {
 	return e
 }
 
-// since says whether the kernel is of this version or a newer one: what an older one shows may mean something else.
+// since reports whether the kernel has this version or a newer one: an older kernel may show something else there.
 func (k *shownKernel) since(version string) bool {
 	if version == "" {
 		return true

@@ -181,7 +181,7 @@ func TestWhatNothingShowsIsNotVerified(t *testing.T) {
 		"transparent_hugepage": {map[string]string{"sys/kernel/mm/transparent_hugepage/enabled": ""},
 			"there is no /sys/kernel/mm/transparent_hugepage/enabled"},
 		"iommu.strict": {map[string]string{"proc/sys/kernel/osrelease": "5.10.0-33-amd64"},
-			"/sys/kernel/iommu_groups/0/type shows DMA (it takes groups of an IOMMU with a domain of their own, and " +
+			"/sys/kernel/iommu_groups/0/type shows DMA (it takes IOMMU groups with separate domains, and " +
 				"Linux 5.15 to tell)"},
 		"hugepages": {map[string]string{"proc/cmdline": "hugepagesz=1G hugepages=8"},
 			"no place is known where a kernel shows it"},

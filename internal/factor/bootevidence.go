@@ -7,34 +7,34 @@ import (
 	"github.com/headroom/headroom/internal/factor/scheme"
 )
 
-// evidence is where a kernel shows the effect of one of its arguments. What the table does not have is looked for by
-// its form: MODULE.PARAMETER in /sys/module, sysctl.NAME in /proc/sys, and the few parameters of the kernel itself in
-// /sys/module/kernel. It has only what is certain: a wrong row would refuse an argument that works.
+// evidence is a place where a kernel shows the effect of one of its arguments. Arguments that are not in the table are
+// looked up by their form: MODULE.PARAMETER in /sys/module, sysctl.NAME in /proc/sys, and the few parameters of the
+// kernel itself in /sys/module/kernel. The table has only certain rows: a wrong row would refuse an argument that
+// works.
 type evidence struct {
-	// argument with underscores, and the value that the row is about: "*" for any, empty for an argument without a
-	// value.
+	// argument is the name with underscores. value is the value of the row: "*" for any, empty for an argument without
+	// a value.
 	argument, value string
 	// in are files, patterns of files, or the log of the kernel.
 	in []string
-	// lists says that the names of files count, and not what they hold.
+	// lists is set if the names of the files are the evidence, and not their contents.
 	lists bool
-	// find is a regular expression whose first group is what counts, the last time that it is found; empty for the
-	// whole text.
+	// find is a regular expression whose first group is the evidence, in the last match; empty for the whole text.
 	find string
-	// holds says whether what is shown is what was asked for.
+	// holds compares the shown value with the requested one.
 	holds func(asked, shown string) verdict
-	// needs says what the machine or the kernel must have for its place to tell; empty where it tells always. Of a
-	// processor without a flaw, the file of the flaw says the same with and without the argument.
+	// needs is the condition under which the place is evidence; empty for always. On a processor without a flaw, for
+	// example, the flaw's file has the same text with and without the argument.
 	needs string
-	// now is set where the place shows what is in effect now, which can be set after the start, too.
+	// now is set if the place shows the present state, which can also change after the start.
 	now bool
-	// agree is set where only what agrees is evidence: what differs may have another reason than the argument.
+	// agree is set if only agreement is evidence: a difference may have another reason than the argument.
 	agree bool
-	// every says that one file that contradicts it is enough to refuse; otherwise one that confirms it is enough.
+	// every is set if one contradicting file is enough to refuse; otherwise one confirming file is enough.
 	every bool
-	// since is the first version that shows it so.
+	// since is the first version that shows it like this.
 	since string
-	// source is where the kernel or its documentation says so.
+	// source is the place in the kernel or its documentation that proves the row.
 	source string
 }
 
@@ -58,7 +58,7 @@ const (
 	smtControl  = scheme.CPURoot + "/smt/control"
 
 	flawed        = "a processor with the flaw"
-	groups        = "groups of an IOMMU with a domain of their own"
+	groups        = "IOMMU groups with separate domains"
 	logged        = "a log that reaches back to the start"
 	securityFiles = "a mounted securityfs"
 	slabChecks    = "CONFIG_SLUB_DEBUG, and letters of checks for all caches"
@@ -83,7 +83,7 @@ func evidences() []evidence {
 			in: vulnerability("spectre_v1", "spectre_v2", "spec_store_bypass", "meltdown")},
 		{argument: "mitigations", value: "off", in: vulnerability("spectre_v2"), holds: branchHistoryLeft,
 			needs: "an arm64 processor with Spectre BHB", source: arm64},
-		// "Vulnerable" may be for want of microcode or firmware, or of CONFIG_CPU_MITIGATIONS.
+		// "Vulnerable" may also mean that microcode, firmware or CONFIG_CPU_MITIGATIONS is missing.
 		{argument: "mitigations", value: "auto", holds: mitigated, needs: flawed, agree: true,
 			source: hwVuln + ", " + bugs + ", spec_store_bypass_disable and arch/arm64/kernel/proton-pack.c",
 			in:     vulnerability("spectre_v1", "spectre_v2", "spec_store_bypass", "meltdown")},
@@ -97,7 +97,7 @@ func evidences() []evidence {
 		{argument: "nopti", in: []string{cpuInfo}, find: isolated, holds: no, source: pti},
 		{argument: "pti", value: "off", in: []string{cpuInfo}, find: isolated, holds: no, source: pti},
 		{argument: "pti", value: "on", in: []string{cpuInfo}, find: isolated, holds: some, source: pti},
-		// The same holds of arm64, whose log says what was forced, and by what.
+		// The same holds for arm64, whose log has the forced state and its reason.
 		{argument: "kpti", value: "0", in: vulnerability("meltdown"), holds: mitigationOff, needs: flawed,
 			source: arm64},
 		{argument: "kpti", value: "0", in: []string{kernelLog}, find: forced, needs: logged, source: arm64,
@@ -123,8 +123,7 @@ func evidences() []evidence {
 			source: iommuABI + groupShown + ", arch/x86/kernel/pci-dma.c"},
 		{argument: "iommu", value: "nopt", in: []string{groupTypes}, holds: translated, needs: groups,
 			source: iommuABI + groupShown + ", arch/x86/kernel/pci-dma.c"},
-		// Before 5.15 a group whose flushes are put off is called DMA, too. Of groups that are passed through nothing
-		// is said.
+		// Before 5.15 a group with delayed flushes is called DMA, too. Groups in passthrough mode are no evidence.
 		{argument: "iommu.strict", value: "1", in: []string{groupTypes}, holds: among("DMA", "DMA-FQ"), every: true,
 			needs: groups + ", and Linux 5.15", since: "5.15", source: iommuABI},
 		{argument: "iommu.strict", value: "0", in: []string{groupTypes}, holds: among("DMA-FQ", "DMA"),
@@ -281,8 +280,8 @@ func (e evidence) why(v verdict, s showing) string {
 	return s.String()
 }
 
-// evidenceOf are the rows about an argument. The pages of hugepages= are of the size that stands before it, and only
-// those of the usual size are in /proc/meminfo.
+// evidenceOf returns the rows about an argument. The pages of hugepages= have the size given before it, and
+// /proc/meminfo has only pages of the default size.
 func evidenceOf(line []kernelArgument, a kernelArgument) []evidence {
 	if a.name == "hugepages" && lastArgument(line, "hugepagesz") >= 0 {
 		return nil

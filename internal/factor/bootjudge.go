@@ -9,8 +9,8 @@ import (
 	"github.com/headroom/headroom/internal/linux"
 )
 
-// equals says whether two texts are one value to the kernel. Where they differ, but only one is a number or a switch,
-// the text may be that value, written otherwise.
+// equals reports whether two texts are the same value to the kernel. If they differ, and only one is a number or a
+// switch, the other text may be the same value in another notation.
 func equals(asked, shown string) verdict {
 	switch {
 	case spot.Same(switched(asked), switched(shown)):
@@ -39,7 +39,7 @@ func isNumber(text string) bool {
 	return err == nil
 }
 
-// numbers are equal or not; anything else is no evidence.
+// numbers compares two numbers; any other text is no evidence.
 func numbers(asked, shown string) verdict {
 	if !isNumber(asked) || !isNumber(shown) {
 		return silent
@@ -47,7 +47,7 @@ func numbers(asked, shown string) verdict {
 	return equals(asked, shown)
 }
 
-// either are words, one of which is asked for and one shown; any other is no evidence.
+// either compares the requested word with the shown one, if both are in the list; any other word is no evidence.
 func either(words ...string) func(asked, shown string) verdict {
 	return func(asked, shown string) verdict {
 		switch {
@@ -70,12 +70,12 @@ func oneOf(wanted ...string) func(asked, shown string) verdict {
 	}
 }
 
-// among is a word that is the right one, or one of those that are not; any other is no evidence.
+// among checks that the right word is shown. A word of the wrong list fails; any other word is no evidence.
 func among(right string, wrong ...string) func(asked, shown string) verdict {
 	return anyOf([]string{right}, wrong...)
 }
 
-// anyOf is among with several right ones.
+// anyOf is among with several right words.
 func anyOf(right []string, wrong ...string) func(asked, shown string) verdict {
 	return func(_, shown string) verdict {
 		switch {
@@ -107,7 +107,7 @@ func lacks(word string) func(asked, shown string) verdict {
 	}
 }
 
-// lockedDown is whether the module that locks down is in use where the kernel is to be locked down.
+// lockedDown fails if the kernel should be locked down and the lockdown module is not in use.
 func lockedDown(asked, shown string) verdict {
 	if asked == "none" || has("lockdown")(asked, shown) == holds {
 		return silent
@@ -115,7 +115,7 @@ func lockedDown(asked, shown string) verdict {
 	return fails
 }
 
-// some is anything at all, and no is nothing.
+// some holds if anything is shown, and no if nothing is.
 func some(_, shown string) verdict {
 	if shown != "" {
 		return holds
@@ -183,21 +183,21 @@ func mitigated(asked, shown string) verdict {
 	return silent
 }
 
-// countOfCPUs compares the length of a list of CPUs with a limit. A machine that has fewer anyway is no evidence.
+// countOfCPUs compares the length of a list of CPUs with a limit. If the machine has fewer anyway, that is no evidence.
 func countOfCPUs(asked, shown string) verdict {
 	most, err := strconv.Atoi(asked)
 	cpus, unread := linux.ParseCPUs(shown)
 	switch {
 	case err != nil || unread != nil || len(cpus) < max(most, 1):
 		return silent
-	case len(cpus) == max(most, 1): // maxcpus=0 leaves the one that the machine is started with
+	case len(cpus) == max(most, 1): // maxcpus=0 leaves the boot CPU
 		return holds
 	}
 	return fails
 }
 
-// isolatedCPUs compares the CPUs behind the flags of isolcpus=; only those of the flag domain, which is the usual one,
-// are shown.
+// isolatedCPUs compares the CPUs behind the flags of isolcpus=. The kernel shows only the CPUs of the flag domain,
+// which is the default.
 //
 //	isolcpus=2-7
 //	isolcpus=managed_irq,domain,2-7
@@ -211,7 +211,7 @@ func isolatedCPUs(asked, shown string) verdict {
 	return listOfCPUs(domain, strings.Join(list[flags:], ","), shown)
 }
 
-// withoutTick compares CPUs without a tick. The one that the machine is started with keeps it, whatever was asked for.
+// withoutTick compares CPUs without a tick. The boot CPU always keeps its tick.
 func withoutTick(asked, shown string) verdict {
 	if shown == "(null)" || shown == "" {
 		return fails

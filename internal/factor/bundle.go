@@ -18,7 +18,7 @@ import (
 // bundle is a set of sysctls that are recommended together.
 type bundle struct {
 	Name string
-	// Levels are the variants of it, and values those of the sysctls by level.
+	// Levels are the variants of the bundle, and Sysctls has the values of each sysctl by level.
 	Levels  []string
 	Sysctls []bundled
 }
@@ -28,13 +28,13 @@ type bundled struct {
 	Values []string // of each level, in their order
 }
 
-// bundles are the sets that are known.
+// bundles are the known sets.
 //
 // esnet is what ESnet recommends for hosts that measure, by the speed of the adapter: fasterdata.es.net, "Linux Test &
 // Measurement Host Tuning" (2025), as coded in fasterdata_tuning.py of one of its authors
 // (github.com/bltierney/fasterdata-tuning) for 10 and 40 Gbit/s; for 100 Gbit/s another public script that quotes the
-// page. It recommends fq as net.core.default_qdisc too, which only holds for adapters that come up later: qdisc: sets
-// that of one that is there.
+// page. It also recommends fq as net.core.default_qdisc, which affects only adapters that come up later; qdisc: sets
+// the discipline of an existing adapter.
 func bundles() []bundle {
 	return []bundle{{Name: "esnet", Levels: []string{"10g", "40g", "100g"}, Sysctls: []bundled{
 		{"net.core.rmem_max", []string{"268435456", "536870912", "2147483647"}},
@@ -86,9 +86,8 @@ func sysctlsOf(_ context.Context, _ host.Target, name string) scheme.Holds {
 	return scheme.InFiles(patterns...)
 }
 
-// bindBundle is a set of sysctls that are set together. Those that the target does not have, as an older kernel, or
-// does not let be set, as a container, are left out, and the setting says which: the rest is what can be had of the
-// recommendation there.
+// bindBundle binds a set of sysctls that are set together. It leaves out sysctls that are missing (on an
+// older kernel) or read-only (in a container). The setting lists them in Lacks.
 func bindBundle(ctx context.Context, w scheme.Scope, name string) (scheme.Setting, error) {
 	b, err := findBundle(name)
 	if err != nil {

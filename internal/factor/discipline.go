@@ -55,7 +55,7 @@ func bindDiscipline(ctx context.Context, w scheme.Scope, name string) (scheme.Se
 	if root.Handle != "0:" {
 		return scheme.Setting{},
 			scheme.Refusal("qdisc:"+name,
-				fmt.Sprintf("%s has the discipline %s with options of somebody's, which can't be put back; tc qdisc "+
+				fmt.Sprintf("%s has the discipline %s with options set by another program, which can't be restored; tc qdisc "+
 					"del dev %s root gives it the kernel's own", device, root.Text, device))
 	}
 	s := scheme.Setting{Spots: []spot.Spot{{Kind: spot.InDiscipline, Path: device}}}

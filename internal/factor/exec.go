@@ -35,7 +35,7 @@ func bindExec(ctx context.Context, w scheme.Scope, name string) (scheme.Setting,
 	switch {
 	case !ok:
 		return scheme.Setting{}, &lab.Error{Kind: lab.Usage, What: factorName + " has no commands",
-			Hints: []string{"an experiment file says how to apply, verify and undo it"}}
+			Hints: []string{"an experiment file defines how to apply, verify and undo it"}}
 	case len(c.Apply) == 0 || len(c.Verify) == 0:
 		return scheme.Setting{}, &lab.Error{Kind: lab.Usage, What: factorName + " needs apply and verify"}
 	case len(c.Undo) == 0:

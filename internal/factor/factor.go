@@ -84,8 +84,8 @@ func Bind(ctx context.Context, w scheme.Scope, factorName string) (scheme.Settin
 	return setting, nil
 }
 
-// Equal says whether two texts are one level of a factor of this scheme: the kernel writes tabs for spaces, 1 for Y and
-// decimal for hexadecimal numbers.
+// Equal reports whether two texts are the same level of a factor of this scheme: the kernel writes tabs for spaces, 1
+// for Y and decimal for hexadecimal numbers.
 func Equal(scheme, a, b string) bool {
 	if s, _, err := Find(scheme + ":"); err == nil && s.Canonical != nil {
 		a, b = s.Canonical(a), s.Canonical(b)

@@ -134,7 +134,7 @@ func effectiveAffinity(ctx context.Context, w scheme.Scope, numbers []string,
 			return err
 		}
 		for _, n := range numbers {
-			// The file is missing where the architecture does not tell, and empty while nobody has asked for the
+			// The file is missing if the architecture does not report the CPUs, and empty until a driver requests the
 			// interrupt.
 			cpus, err := linux.ParseCPUs(string(now[effective(n)].Data))
 			came := string(now[count(n)].Data) != string(before[count(n)].Data)

@@ -7,9 +7,9 @@ import (
 	"github.com/headroom/headroom/internal/factor/scheme"
 )
 
-// IsKept says whether a factor must stay as it is, by its name; the journal's Keep takes texts of the same form. A text
-// without a device keeps all devices: queue:scheduler also keeps queue@md0:scheduler. IsKept serves factors that no
-// journal changes, and refusals before any change.
+// IsKept reports, by its name, whether a factor must stay unchanged; the journal's Keep takes texts of the same form. A
+// text without a device keeps all devices: queue:scheduler also keeps queue@md0:scheduler. IsKept serves factors that
+// no journal changes, and refusals before any change.
 func IsKept(texts []string, factorName string) bool {
 	return slices.ContainsFunc(texts, func(text string) bool {
 		name, _, _ := strings.Cut(text, "=")

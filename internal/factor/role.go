@@ -19,7 +19,8 @@ func SplitRole(factorName string) (role, bare string) {
 	return "", factorName
 }
 
-// concerns says whether two factors can be about the same end of a network; one that names no end is about both.
+// concerns reports whether two factors can be about the same end of a network; a factor that names no end is about
+// both.
 func concerns(a, b string) bool {
 	first, _ := SplitRole(a)
 	second, _ := SplitRole(b)

@@ -38,8 +38,8 @@ func checkSysctl(name, _ string) error {
 	return nil
 }
 
-// sysctlPath is the file of a sysctl. As in sysctl(8) the first separator says which is the separator:
-// net.ipv4.conf.eth0/100.rp_filter and net/ipv4/conf/eth0.100/rp_filter are one.
+// sysctlPath returns the file of a sysctl. As in sysctl(8) the first separator determines the separator:
+// net.ipv4.conf.eth0/100.rp_filter and net/ipv4/conf/eth0.100/rp_filter are the same.
 func sysctlPath(name string) string {
 	if i := strings.IndexAny(name, "./"); i >= 0 && name[i] == '.' {
 		name = strings.Map(func(c rune) rune {
@@ -89,7 +89,7 @@ func oneWaySysctl(name string) string {
 	return ""
 }
 
-// sysctlPairs are two ways of setting one thing: writing one sets the other to 0, which is no value that could be
+// sysctlPairs are two ways to set the same thing: writing one sets the other to 0, which is not a value that can be
 // written. Sources: Documentation/admin-guide/sysctl/vm.rst.
 func sysctlPairs() [][2]string {
 	return [][2]string{

@@ -31,7 +31,7 @@ func checkSysfs(name, _ string) error {
 	return nil
 }
 
-// sysfsFiles are a file and what it is a link to.
+// sysfsFiles covers a file and the target of the link at its path.
 func sysfsFiles(ctx context.Context, t host.Target, name string) scheme.Holds {
 	patterns := []string{name}
 	if resolved, err := spot.RealPaths(ctx, t, []string{name}); err == nil {
@@ -45,7 +45,7 @@ func bindSysfs(ctx context.Context, w scheme.Scope, name string) (scheme.Setting
 	if strings.HasPrefix(name, "/proc/sys/") {
 		return bindProc(ctx, w, factorName, name)
 	}
-	// Names lie in folders that are links (/sys/block/sda): what a path is called must not hide what it is.
+	// Names lie in folders that are links (/sys/block/sda): the check must see the real path, too.
 	resolved, err := spot.RealPaths(ctx, w.Target, []string{name})
 	if err != nil {
 		return scheme.Setting{}, err

@@ -118,7 +118,7 @@ func (t *tree) measures() []measure {
 		{what: fmt.Sprintf("types with more than %d methods", mostMethods), value: len(wide), now: 0, detail: widest},
 		{what: "structs that embed " + strings.Join(godObjects(), ", "), value: len(embeddings), now: 0,
 			detail: embeddings},
-		{what: "fields whose comment says that they are nil for others", value: len(nils), now: 98},
+		{what: "fields whose comment says that they are nil for others", value: len(nils), now: 97},
 	}
 	for _, v := range []struct {
 		name string

@@ -164,7 +164,7 @@ func TestTheValueOfSomebodyElseIsLeftAlone(t *testing.T) {
 		b.put("a", "theirs")
 		j.OnExternalChange(policy)
 		if err := j.Undo(t.Context()); (err != nil) != want.kept ||
-			want.kept && !strings.Contains(err.Error(), "somebody else") {
+			want.kept && !strings.Contains(err.Error(), "something else has changed it") {
 			t.Errorf("%v: %v", policy, err)
 		}
 		b.holds("a", want.value)

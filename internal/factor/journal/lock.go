@@ -35,7 +35,7 @@ type Holder struct {
 // Held is the error of a setting that another run has locked.
 type Held struct {
 	Holder
-	// Lock is the path of the lock, on the target of that name: the one that the setting is of, or this machine.
+	// Lock is the path of the lock, on the target of that name: the target that has the setting, or this machine.
 	Lock, Target string
 	// Dead is true if no process carries the run out any more, so that its recovery has to be asked for.
 	Dead bool
@@ -46,10 +46,9 @@ func (h *Held) Error() string {
 		h.Command)
 }
 
-// Lock keeps other runs from changing settings until the journal is closed: those of any store and of any user, on the
-// machine that the settings are of. Of settings of which another run has locked some it locks none, and returns a
-// *Held. A lock that is left by a killed run is removed when that run is recovered, and by nothing else: the setting is
-// still changed.
+// Lock keeps other runs from changing settings until the journal is closed: runs of any store and of any user, on the
+// machine that has the settings. If another run has locked any of them, it locks none and returns a *Held. The lock of
+// a killed run is removed only by the recovery of that run: the setting is still changed.
 func (j *Journal) Lock(ctx context.Context, settings ...scheme.Setting) error {
 	return j.locker.lock(ctx, settings)
 }
@@ -220,11 +219,11 @@ func (l *locker) refuse(name string, other lock, is state) error {
 				filepath.Dir(filepath.Dir(h.Journal))},
 			orphaned: {"its record of the old values is gone: " + h.Journal,
 				"put back by hand what it has changed, then remove the lock: " + other.path},
-			unreadable: {"the lock can't be read; if no run goes on there, remove it: " + other.path},
+			unreadable: {"the lock can't be read; if no run is active there, remove it: " + other.path},
 		}[is]}
 }
 
-// Wait returns when the lock is gone, or another's. The target is the one that it is on.
+// Wait returns when the lock is gone or has another holder. The target is the machine with the lock.
 func (h *Held) Wait(ctx context.Context, t host.Target) error {
 	for {
 		out, err := t.Run(ctx, "readlink", h.Lock)

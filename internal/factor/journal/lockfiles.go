@@ -15,15 +15,15 @@ import (
 	"github.com/headroom/headroom/internal/prose"
 )
 
-// A lock has a name for each setting, and is a symbolic link: a link is made at once, whole, and only where there is
+// A lock has a name for each setting, and is a symbolic link: a link is made atomically, complete, and only if there is
 // none. It points to the holder:
 //
 //	/run/headroom/settings/5b0f… -> {"id":"7KQ4M2X9TD","command":"headroom ablate quick /srv …","started":"2026-11-28T10:02:11Z","host":"db1","process":4711,"journal":"/root/.local/share/headroom/changes/7KQ4M2X9TD.jsonl"}
 //
-// They lie in memory, so that none outlives a boot. Those of root are in /run/headroom/settings. Each other user has a
-// folder in /dev/shm, and so has root where /run can't be written to. All users respect all locks.
+// They are in memory, so that none outlives a boot. The locks of root are in /run/headroom/settings. Each other user
+// has a folder in /dev/shm, and so has root where /run is read-only. All users respect all locks.
 
-// takeScript makes locks, and prints those that it has made and all that there are, of these names. Its arguments are
+// takeScript makes locks. It prints the locks that it made, and all existing locks of these names. Its arguments are
 // the holder and the names.
 const takeScript = `umask 022
 u=$(id -u) || exit
@@ -57,13 +57,13 @@ done
 rmdir /run/headroom/settings /run/headroom /dev/shm/headroom-settings-"$u" 2>/dev/null
 exit 0`
 
-// lock is one that there is.
+// lock is an existing lock.
 type lock struct {
 	path   string
 	holder Holder
 }
 
-// take makes locks, and returns the paths of those that were made, and all that there are of these names.
+// take makes locks. It returns the paths of the new locks, and all existing locks of these names.
 func (l *locker) take(ctx context.Context, names []string) (made []string, locks []lock, err error) {
 	out, err := l.at.Run(ctx, append([]string{"sh", "-c", takeScript, l.writer.mark, l.holder.text()}, names...)...)
 	if err != nil {
@@ -83,7 +83,7 @@ func (l *locker) take(ctx context.Context, names []string) (made []string, locks
 //	lock /run/headroom/settings/5b0f… {"id":"7KQ4M2X9TD","command":"headroom ablate quick /srv …",…}
 //	lock /dev/shm/headroom-settings-1000/5b0f… {"id":"19PPM2X9TD",…}
 //
-// Another program may have made a lock: of one that can't be read only the path is known.
+// Another program may have made a lock: if the holder can't be parsed, only the path is known.
 func parseLocks(text string) (made []string, locks []lock) {
 	for line := range strings.Lines(text) {
 		verb, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
@@ -126,7 +126,7 @@ func (l *locker) release() error {
 	prefix, _, _ := strings.Cut(l.holder.text(), ",")
 	out, err := l.at.Run(ctx, "sh", "-c", releaseScript, l.writer.mark, prefix+",")
 	if err != nil || out.ExitCode != 0 {
-		return &lab.Error{What: "settings are as they were, and stay locked against other runs",
+		return &lab.Error{What: "the settings are restored, but stay locked against other runs",
 			Target: host.RemoteName(l.at), Output: strings.TrimSpace(string(out.Stderr)), Err: err,
 			Hints: []string{"when it can be reached: headroom restore"}}
 	}

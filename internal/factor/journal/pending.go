@@ -84,7 +84,7 @@ func Load(path string, t host.Target) (*Journal, error) {
 	switch err := safepath.Lock(f, path); {
 	case errors.Is(err, unix.EWOULDBLOCK):
 		return nil, errors.Join(&lab.Error{Kind: lab.Refused, What: "the changes of " + idOf(path) +
-			" are those of another process that is at work"}, f.Close())
+			" belong to another process that is still running"}, f.Close())
 	case err != nil: // whoever held the lock until now may have undone it all and removed the file
 		return nil, errors.Join(err, safepath.Unlock(f))
 	}

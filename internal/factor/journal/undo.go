@@ -12,13 +12,13 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Undo puts back what the journal has changed, the last change first. It continues after an error and returns all of
-// them. It ignores the end of ctx: a run that is stopped must still restore the machine.
+// Undo restores what the journal has changed, the last change first. It continues after an error and returns all
+// errors. It ignores the end of ctx: a run that is stopped must still restore the machine.
 //
-// Another program has set a value that is neither the old nor the new one. It is left alone and reported, and the
-// change stays in the journal, unless OnExternalChange has set something else: whoever set it knows why, and headroom
-// does not. Where the change was never read back, because the process died in between, any value that is not the old
-// one counts as headroom's own.
+// A value that is neither the old nor the new one was set by another program. Undo leaves it alone and reports it, and
+// the change stays in the journal, unless OnExternalChange has set something else: whoever set it knows why, and
+// headroom does not. If the change was never read back, because the process died in between, any value that is not the
+// old one counts as headroom's own.
 func (j *Journal) Undo(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	var errs []error
@@ -162,7 +162,7 @@ func (j *Journal) externalChanges(s *step, back []position, readings []spot.Read
 		}
 		keys = append(keys, p.Key())
 		errs = append(errs, &lab.Error{Kind: lab.Refused, Target: host.RemoteName(j.writer.target),
-			What: fmt.Sprintf("%s is %q now: somebody else has changed it since headroom set it to %q; it was %q "+
+			What: fmt.Sprintf("%s is %q now: something else has changed it since headroom set it to %q; it was %q "+
 				"before, and is left alone", p.Spot, r.Value, p.New, p.Old),
 			Hints: []string{"headroom restore --anyway puts back what was there before",
 				"headroom restore --accept leaves it and forgets the change"}})

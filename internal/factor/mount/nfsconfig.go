@@ -14,8 +14,8 @@ type ConfigFile struct {
 	Cost        string
 }
 
-// ConfigFiles are the files of client and server that have a mount be there after a boot. Of several addresses each has
-// a line of its own, for that is how a client learns of them. Sources: fstab(5), nfs(5), nfs.conf(5),
+// ConfigFiles returns the files of client and server that restore a mount after a boot. Each of several addresses has a
+// separate line, because that is how a client learns of them. Sources: fstab(5), nfs(5), nfs.conf(5),
 // modules-load.d(5); Proxmox VE's administration guide, "NFS Backend"; the kernel's
 // Documentation/admin-guide/nfs/nfs-rdma.rst.
 func (m NFS) ConfigFiles(onProxmox bool) []ConfigFile {

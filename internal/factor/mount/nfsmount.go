@@ -97,9 +97,9 @@ func (m NFS) Option(name string) string {
 	return ""
 }
 
-// NFSSetting is an NFS mount on a target as something that a journal makes and undoes. folder is where it is seen; it
-// must not be there, and is gone again when the mount is undone. Of several addresses each has a mount of its own, the
-// others in folders with a number behind the name: that is how a client learns of them. Source: nfs(5), max_connect.
+// NFSSetting returns an NFS mount on a target as a setting that a journal makes and undoes. folder is the mount point;
+// it must not exist, and is removed when the mount is undone. Each of several addresses has a separate mount, the
+// others in folders with a number after the name: that is how a client learns of them. Source: nfs(5), max_connect.
 //
 // A mount that differs from the request is an error. Modules that it needs are loaded before, and unloaded with it.
 func NFSSetting(ctx context.Context, t host.Target, m NFS, folder string) (scheme.Setting, error) {
@@ -134,17 +134,17 @@ func NFSSetting(ctx context.Context, t host.Target, m NFS, folder string) (schem
 	return s, nil
 }
 
-// nfsFolder is what the names of mount points begin with, by which they are known for headroom's own.
+// nfsFolder is the prefix by which headroom recognises its own mount points.
 const nfsFolder = "/run/headroom-"
 
-// NFSFolder is a mount point of headroom's own. The id is in its name, so that nobody's folder is taken for it.
+// NFSFolder returns a mount point for headroom. Its name has the id, so that it can't be another program's folder.
 func NFSFolder(id string) string { return nfsFolder + strings.ToLower(id) + "-nfs" }
 
-// nfsMounts is what a folder of headroom's own has mounted on it: each level is a mount, which is made for it, and
-// undone before the next.
+// nfsMounts returns the setting of the mount on one of headroom's folders: each level is a mount, which is made for the
+// level and undone before the next.
 func nfsMounts(t host.Target, folder string) (scheme.Setting, error) {
 	if !strings.HasPrefix(folder, nfsFolder) {
-		return scheme.Setting{}, &lab.Error{Kind: lab.Usage, What: NFSFactor + " makes mounts of its own, and " +
+		return scheme.Setting{}, &lab.Error{Kind: lab.Usage, What: NFSFactor + " makes its own mounts, and " +
 			folder +
 			" is there already",
 			Hints: []string{"leave the directory out: headroom sweep SUITE --factor '" + NFSFactor +
@@ -160,7 +160,7 @@ func nfsMounts(t host.Target, folder string) (scheme.Setting, error) {
 		}}, nil
 }
 
-// nfsPoints are the folders on which each address is mounted.
+// nfsPoints returns the folder on which each address is mounted.
 func nfsPoints(m NFS, folder string) []string {
 	points := []string{folder}
 	for i := 1; i < len(m.Addresses); i++ {
@@ -169,7 +169,7 @@ func nfsPoints(m NFS, folder string) []string {
 	return points
 }
 
-// differs is how a mount differs from what was asked for; nil where it does not. points are those of the mount itself.
+// differs returns how a mount differs from the request; nil if it does not. points are the mount's own mount points.
 func (m NFS) differs(p network.NFSPaths, points []string) error {
 	others := slices.DeleteFunc(slices.Clone(p.Others), func(point string) bool {
 		return slices.Contains(points, point)
@@ -192,7 +192,7 @@ func (m NFS) differs(p network.NFSPaths, points []string) error {
 			name == "vers" && strings.HasPrefix(got, asked+".") {
 			continue
 		}
-		return refuse("nfs(5) says what the server and other mounts of it decide",
+		return refuse("nfs(5) describes which options the server and its other mounts decide",
 			"%s=%s was asked for, and the mount has %s=%s", name, asked, name, got)
 	}
 	for _, a := range m.Addresses {

@@ -1,5 +1,5 @@
-// Package scheme declares what every scheme of factors consists of: checks of names and levels, and the setting of a
-// target that a name stands for.
+// Package scheme declares the parts of every scheme of factors: checks of names and levels, and the setting of a target
+// that a name refers to.
 package scheme
 
 import (
@@ -14,10 +14,10 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Found is the level as it was found: it is left alone.
+// Found is the level that the machine had before: it is left alone.
 const Found = "found"
 
-// Class says when a level takes effect.
+// Class is when a level takes effect.
 type Class int
 
 // The classes.
@@ -48,39 +48,39 @@ type Scheme struct {
 	// Syntax of the whole factor, and Examples with levels as typed after --factor.
 	Syntax   string
 	Examples []string
-	// Levels says what values are possible; Verified from where the effective one is read back.
+	// Levels describes the possible values; Verified is where the effective value is read back from.
 	Levels, Verified string
-	// Check refuses a name or level that can't be right, on any target. The level is empty where only the name is
-	// known.
+	// Check refuses a name or level that can't be right on any target. The level is empty if only the name is known.
 	Check func(name, level string) error
 	// Bind finds the setting on a target; nil unless the class is Live.
 	Bind func(ctx context.Context, w Scope, name string) (Setting, error)
-	// Canonical writes a level as the target does, beyond what is the same for all; nil where that is nothing.
+	// Canonical writes a level as the target does, beyond what is the same for all schemes; nil if there is nothing to
+	// do.
 	Canonical func(level string) string
-	// Holds says which spots a name stands for on any place, so that a setting that must stay is found by whatever
-	// factor it is reached; nil where no journal changes any.
+	// Holds returns which spots a name covers on any target, so that a setting that must stay is recognised whatever
+	// factor changes it; nil if no journal changes any.
 	Holds func(ctx context.Context, t host.Target, name string) Holds
 	// OfDevice returns the scheme for a device, "queue@md0". It is nil for schemes without devices; its error has the
 	// kind lab.Usage.
 	OfDevice func(device string) (Scheme, error)
 }
 
-// Scope is the place that settings are found on.
+// Scope is where settings are looked up.
 type Scope struct {
 	Target host.Target
 	// Place under test: queue: is about its devices, mount: about its mount.
 	Place lab.Place
-	// Adapter is the one that a network's tests take, which factors call under-test; empty where there is none, or it
-	// is not known.
+	// Adapter is the network adapter that the tests of a network use, which factors call under-test; empty if there is
+	// none, or it is unknown.
 	Adapter string
 	// Commands are the user's own, by the name of the exec: factor.
 	Commands map[string]spot.Commands
 }
 
-// UnderTest stands for the adapter that a network's tests take, which has another name on each machine.
+// UnderTest is an alias of the adapter that a network's tests use, whose real name differs between machines.
 const UnderTest = "under-test"
 
-// AdapterName is the one that a factor names.
+// AdapterName returns the adapter that a factor names.
 func (w Scope) AdapterName(name string) (string, error) {
 	if name != UnderTest {
 		return name, nil
@@ -108,7 +108,7 @@ func (w Scope) Named(texts []string) []string {
 	return named
 }
 
-// Refuse is Check, and what holds for every scheme.
+// Refuse is Check with the rules for every scheme.
 func (s Scheme) Refuse(name, level string) error {
 	factorName := s.Name + ":" + name
 	if !utf8.ValidString(name+level) || strings.ContainsFunc(name+level, func(r rune) bool {
@@ -135,10 +135,10 @@ const maxText = 4096
 // Wrong is an error in what the user typed.
 func Wrong(what string) error { return &lab.Error{Kind: lab.Usage, What: what} }
 
-// Holds says whether a spot is one that a name stands for. The second text is the spot's path without links in it.
+// Holds reports whether a name covers a spot. The second text is the spot's path with links resolved.
 type Holds func(spot spot.Spot, resolved string) bool
 
-// InFiles are the spots that are files, by patterns of their paths in which * stands for any text.
+// InFiles covers the spots that are files, by patterns of their paths in which * matches any text.
 func InFiles(patterns ...string) Holds {
 	match := Wildcard(patterns...)
 	return func(s spot.Spot, resolved string) bool {
@@ -146,7 +146,7 @@ func InFiles(patterns ...string) Holds {
 	}
 }
 
-// Wildcard matches texts by a pattern in which * stands for anything.
+// Wildcard matches texts by a pattern in which * matches any text.
 func Wildcard(patterns ...string) *regexp.Regexp {
 	var alternatives []string
 	for _, p := range patterns {
