@@ -1,5 +1,5 @@
-// Package catalogue lists every fact that may be known of a machine: its key, how its value is written, what it counts,
-// and whether it moves by itself or names somebody.
+// Package catalogue lists every fact that may be known about a machine: its key, its format, its unit, and whether it
+// changes without an administrator or identifies a device or a person.
 package catalogue
 
 import (
@@ -10,15 +10,14 @@ import (
 	"sync"
 )
 
-// Definition says what a fact is: every key that a collector may produce stands in All, and rules can use no
-// other.
+// Definition describes a fact. All has every key that a collector may produce, and rules can use no other.
 type Definition struct {
-	// Key is the fact's key. One that ends in ".*" is a family: "kernel.config.*" stands for every option of the build.
+	// Key is the fact's key. A key that ends in ".*" is a family: "kernel.config.*" covers every option of the build.
 	Key  string
 	Kind Kind
-	// Unit is what a number counts; empty for things, for names and for what has no unit.
+	// Unit is the unit of a number; empty for counts of things, for names and for values without a unit.
 	Unit Unit
-	// Text says what it is, in a few words.
+	// Text describes the fact in a few words.
 	Text string
 	Mark Mark
 }
@@ -61,20 +60,20 @@ const (
 	Share   Unit = "share"
 )
 
-// Mark says what sets a fact apart from an ordinary setting.
+// Mark distinguishes a fact from an ordinary setting.
 type Mark int
 
 // The marks of facts. Marks that name something (Identity, Address, Name) are hidden in reports.
 const (
-	// Setting is the ordinary case: it stays as it is while nobody changes it.
+	// Setting is the ordinary case: the value changes only if someone changes it.
 	Setting Mark = iota
-	// Moving values change by themselves: counters, loads, temperatures. They are never a difference.
+	// Moving values change without intervention: counters, loads, temperatures. They are never a difference.
 	Moving
 	// Identity names one single device: serial numbers, world-wide names, UUIDs.
 	Identity
 	// Address is a MAC, IP or GUID.
 	Address
-	// Name is that of a host, a user or a virtual machine.
+	// Name is the name of a host, a user or a virtual machine.
 	Name
 	// Computed values follow from other facts and are never collected.
 	Computed
@@ -121,7 +120,7 @@ func All() []Definition {
 		measuredFacts())
 }
 
-// Holds says whether a value is written as its kind demands.
+// Holds reports whether a value has the format of its kind.
 func (k Kind) Holds(value string) bool {
 	switch k {
 	case Whole:
@@ -163,7 +162,7 @@ const None = "none"
 // say that a collector has left something out.
 const Late = "did not answer"
 
-// UnderTestRole is the part that stands for the thing in the keys of a run's own place.
+// UnderTestRole is the part of a key that replaces the thing's name for a run's own place.
 const UnderTestRole = ".under-test"
 
 // Index finds definitions without a walk through the catalogue for each of ten thousand facts. Whoever looks up more
@@ -189,8 +188,8 @@ var index = sync.OnceValue(func() Index {
 	return x
 })
 
-// Lookup finds the definition of a key: by itself, by the family that it belongs to, or, for the place under test, by
-// the key of any disk ("disk.under-test.2.queue.scheduler" is a "disk.queue.scheduler").
+// Lookup finds the definition of a key: the exact one, the one of its family, or, for the place under test, the
+// definition of the key of any disk ("disk.under-test.2.queue.scheduler" is a "disk.queue.scheduler").
 func (x Index) Lookup(key string) (Definition, bool) {
 	if before, after, ok := strings.Cut(key, UnderTestRole); ok {
 		key = before + "." + strings.TrimLeft(after, ".0123456789")
@@ -206,7 +205,7 @@ func (x Index) Lookup(key string) (Definition, bool) {
 	return Definition{}, false
 }
 
-// Secret says whether a fact's whole value names something, as the catalogue marks it.
+// Secret reports whether a fact's whole value names something, as the catalogue marks it.
 func (x Index) Secret(key string) bool {
 	d, _ := x.Lookup(key)
 	switch d.Mark {

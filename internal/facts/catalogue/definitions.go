@@ -54,7 +54,7 @@ func kernelFacts() []Definition {
 		{"kernel.preempt", Text, "", "none, voluntary, full, lazy or rt", Setting},
 		{"kernel.lsm", Text, "", "security modules", Setting},
 		{"kernel.livepatches", List, "", "live patches applied", Setting},
-		{"kernel.io_uring_disabled", Whole, "", "0: allowed, 1: for some, 2: for nobody", Setting},
+		{"kernel.io_uring_disabled", Whole, "", "0: allowed, 1: for some, 2: disabled", Setting},
 		{"kernel.aio_max_nr", Whole, "", "asynchronous requests allowed", Setting},
 		{"kernel.aio_nr", Whole, "", "asynchronous requests reserved now", Moving},
 		{"kernel.tracer", Text, "", "the current ftrace tracer; nop for none (root)", Setting},

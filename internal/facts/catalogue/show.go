@@ -59,7 +59,7 @@ func Show(f lab.Fact) string { return NewIndex().Show(f) }
 // meaning.
 const exact = 1 << 16
 
-// bytesOf shows a disk's size as it was sold and other amounts as memory is.
+// bytesOf formats a disk's size in the maker's units and other amounts in the units of memory.
 func bytesOf(key, value string, v float64) string {
 	switch {
 	case key == "disk.size":

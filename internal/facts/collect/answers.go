@@ -42,7 +42,7 @@ func FileSystemAnswers(ctx context.Context, t host.Target, name string, within t
 	silent.Hints = []string{"find out whether what serves " + m.Point + " is up",
 		"or give it up: " + lab.ShellQuote([]string{"umount", "--lazy", "--force", m.Point})}
 	if connection, fuse := strings.CutPrefix(m.Device, "0:"); fuse && strings.HasPrefix(m.Kind, "fuse") {
-		silent.Hints = append(silent.Hints, "programs that wait for it go on after: echo 1 > "+
+		silent.Hints = append(silent.Hints, "programs that wait for it continue after: echo 1 > "+
 			path.Join("/sys/fs/fuse/connections", connection, "abort"))
 	}
 	return err

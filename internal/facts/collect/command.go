@@ -87,23 +87,23 @@ func RunCommand(ctx context.Context, t host.Target, argv []string) Printed {
 	return p
 }
 
-// Scope is what a collector knows besides the files.
+// Scope is the context of a collector in addition to the files.
 type Scope struct {
 	Place lab.Place
 	// Files are the machine's files, for commands that depend on what there is.
 	Files fs.FS
 	// Printed is the output of the collectors' commands, by the command as lab.ShellQuote renders it.
 	Printed map[string]Printed
-	// read is what several collectors of a snapshot need, by its type; nil makes each read its own.
+	// read has values that several collectors of a snapshot need, by type; nil makes each collector read its own.
 	read *sync.Map
 }
 
-// NewScope is that of all collectors of a snapshot, but for what their commands print.
+// NewScope returns the scope of all collectors of a snapshot, without the output of their commands.
 func NewScope(place lab.Place, files fs.FS) Scope {
 	return Scope{Place: place, Files: files, read: new(sync.Map)}
 }
 
-// ReadOnce is what several collectors need and only the first of them reads.
+// ReadOnce returns a value that several collectors need and only the first of them reads.
 func ReadOnce[T any](in Scope, read func() T) T {
 	if in.read == nil {
 		return read()

@@ -46,7 +46,7 @@ func Sorted(key string, words []string, source string) lab.Fact {
 	return ListOf(key, slices.Compact(words), source)
 }
 
-// About says which thing of several the facts are about.
+// About marks facts as facts about one thing of several.
 func About(thing string, facts ...lab.Fact) []lab.Fact {
 	for i := range facts {
 		facts[i].About = thing

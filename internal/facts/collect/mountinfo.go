@@ -12,9 +12,9 @@ const MountInfoPath = "/proc/self/mountinfo"
 
 // Mount is a line of mountinfo.
 type Mount struct {
-	// ID of the mount, which is no other's on the machine while it is there, and that of the mount it is on.
+	// ID identifies the mount uniquely while it exists; parent is the ID of the mount that it is on.
 	ID, parent string
-	// Device is "major:minor" as a file's device number shows it; the major is 0 for what has no single block device.
+	// Device is "major:minor" as a file's device number shows it; the major is 0 if there is no single block device.
 	Device string
 	// Root is the folder of the file system that is mounted (not "/" for a bind mount or a btrfs subvolume).
 	Root, Point string
@@ -26,7 +26,7 @@ type Mount struct {
 	Under string
 }
 
-// ReadMounts reads what is mounted; nil when it can't be read.
+// ReadMounts reads the mounts; nil if they can't be read.
 func ReadMounts(r Reader) []Mount {
 	data, err := r.Text(MountInfoPath)
 	if err != nil {
@@ -96,7 +96,7 @@ func octal(c byte) bool { return c >= '0' && c <= '7' }
 // MountTable finds mounts without looking at each of them.
 type MountTable struct {
 	mounts []Mount
-	// index tells where a mount is, by its ID.
+	// index has the index of a mount, by its ID.
 	index map[string]int
 	// over is the newest mount at a point of another mount, by the other's ID and the point.
 	over map[[2]string]int
@@ -121,7 +121,7 @@ func NewMountTable(mounts []Mount) MountTable {
 	return t
 }
 
-// MountOf finds the mount that an absolute path without links lies on.
+// MountOf finds the mount that contains an absolute path without links.
 func MountOf(mounts []Mount, name string) (Mount, bool) {
 	t := NewMountTable(mounts)
 	i, ok := t.At(name)
@@ -131,9 +131,9 @@ func MountOf(mounts []Mount, name string) (Mount, bool) {
 	return t.mounts[i], true
 }
 
-// At is the index of the mount that an absolute path without links lies on. It walks the path as the kernel does, from
-// the root mount into the children of the mount it is in. Taking the longest mount point that is a prefix would be
-// wrong where something is mounted over a parent folder and hides older mounts below.
+// At returns the index of the mount that contains an absolute path without links. It walks the path as the kernel does,
+// from the root mount into the children of each mount. The longest mount point that is a prefix would be wrong if
+// something is mounted over a parent folder and hides older mounts below.
 func (t MountTable) At(name string) (int, bool) {
 	if t.root < 0 {
 		return longestPrefix(t.mounts, name)
@@ -147,11 +147,11 @@ func (t MountTable) At(name string) (int, bool) {
 	return at, true
 }
 
-// maxOver is how many mounts at one point are followed: nobody stacks so many, but a table that is forged could hold a
-// ring.
+// maxOver limits how many mounts at one point are followed. No machine stacks so many, but a forged table could contain
+// a cycle.
 const maxOver = 256
 
-// descend enters what is mounted at a point of a mount, and what is mounted over that, and so on.
+// descend enters the mount at a point of a mount, then the mount over that one, and so on.
 func (t MountTable) descend(at int, point string) int {
 	for range maxOver {
 		child, ok := t.over[[2]string{t.mounts[at].ID, point}]
@@ -187,7 +187,7 @@ func longestPrefix(mounts []Mount, name string) (best int, ok bool) {
 	return best, ok
 }
 
-// Below says whether a path is a folder or lies in it.
+// Below reports whether a path is a folder or is inside it.
 func Below(name, dir string) bool {
 	return dir == "/" || name == dir || strings.HasPrefix(name, dir+"/")
 }

@@ -49,7 +49,7 @@ func (r Reader) Number(name string) (int64, error) {
 	return strconv.ParseInt(text, 10, 64)
 }
 
-// Exists says whether there is a file, also one that can't be read.
+// Exists reports whether a file exists, even if it can't be read.
 func (r Reader) Exists(name string) bool {
 	_, err := r.Stat(name)
 	return err == nil
@@ -151,8 +151,8 @@ func OneLiner(f lab.Fact) lab.Fact {
 	return f
 }
 
-// First is the text of the first of several files that can be read and holds something; which one exists depends on
-// the kind of device. When there is none the reason is the one that says most: that a file was there but closed.
+// First returns the text of the first of several files that can be read and is not empty; which file exists depends on
+// the kind of device. If there is none, it returns the most informative reason: that a file exists but can't be read.
 func (r Reader) First(key string, names ...string) lab.Fact {
 	best := Unknown(key, names[0], "no such file here")
 	for i, name := range names {
@@ -227,8 +227,8 @@ func PathInFS(name string) string {
 // MaxLinks is the number of symbolic links that Linux follows in one path, too.
 const MaxLinks = 40
 
-// Resolve follows every symbolic link in an absolute path. An fs.FS opens through links by itself but does not say
-// where they lead, and in /sys that is the answer.
+// Resolve follows every symbolic link in an absolute path. An fs.FS follows links when it opens a file, but does not
+// return their targets, and in /sys the target is the answer.
 func (r Reader) Resolve(name string) (string, error) {
 	done, rest := "/", strings.Split(strings.Trim(path.Clean(name), "/"), "/")
 	for links := 0; len(rest) > 0; {

@@ -99,10 +99,9 @@ type energyCounter struct {
 	span int64
 }
 
-// energyCounters are those of the packages, each of which holds its cores and the rest of the chip. Left out are the
-// parts of packages and the whole platform ("psys"), which would count again what packages have counted. Where a
-// package can't be counted nothing is reported of the machine. What a processor with a package, its cores and
-// the platform shows:
+// energyCounters returns the counters of the packages, each of which includes its cores and the rest of the chip. It
+// leaves out parts of packages and the whole platform ("psys"), which would count energy twice. If a package can't be
+// counted, it returns nothing for the machine. What a processor with a package, its cores and the platform shows:
 //
 //	intel-rapl:0    name: package-0  max_energy_range_uj: 262143328850  energy_uj: 65997277274
 //	intel-rapl:0:0  name: core       max_energy_range_uj: 262143328850  energy_uj: 48265700414
@@ -141,9 +140,9 @@ func microjoules(counters []energyCounter, files map[string]host.File) []int64 {
 // maxWatts is more than any package takes for long: the largest are made for 500 W.
 const maxWatts = 700
 
-// joules that the packages took in a time; 0 when that is not known. A counter of 32 bits comes to its end within
-// minutes (AMD's after 65 kJ, which is four minutes at 280 W), and one that did so once more than it seems would have
-// to have counted its whole span on top. Where a package could have taken that much, nobody knows whether it did.
+// joules returns the energy that the packages used in a time; 0 if it is unknown. A counter of 32 bits wraps within
+// minutes (AMD's after 65 kJ, which is four minutes at 280 W). An additional wrap would add the counter's whole span.
+// If a package can have used that much in the time, the number of wraps is unknown.
 func joules(counters []energyCounter, before, after []int64, taken time.Duration) float64 {
 	if len(before) != len(counters) || len(after) != len(counters) {
 		return 0

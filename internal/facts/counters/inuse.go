@@ -14,7 +14,7 @@ import (
 // InUseInterval is the time between the two readings of InUse.
 const InUseInterval = 300 * time.Millisecond
 
-// Activity is what goes on on some disks while headroom does nothing.
+// Activity is the I/O of other programs on some disks while headroom is idle.
 type Activity struct {
 	// ReadIOPS and WriteIOPS are operations a second, ReadBandwidth and WriteBandwidth bytes a second, of all disks
 	// together.
@@ -73,9 +73,9 @@ func activity(first, second map[string]validity.DiskCounters, seconds float64) A
 	return a
 }
 
-// Disturbing says whether the activity is more than an idle system's. Measured over 0.3 s, 20 operations a second are
-// six operations: a commit of a journal or a line of a log makes fewer. A disk busy for a tenth of the time is in use
-// however few its operations are: a disk with spinning platters does only a hundred a second.
+// Disturbing reports whether the activity is more than an idle system's. Measured over 0.3 s, 20 operations a second
+// are six operations: a commit of a journal or a line of a log causes fewer. A disk that is busy for a tenth of the
+// time is in use however few its operations are: a disk with spinning platters does only a hundred a second.
 func (a Activity) Disturbing() bool { return a.ReadIOPS+a.WriteIOPS >= 20 || a.Busy >= 0.1 }
 
 func (a Activity) String() string {

@@ -39,8 +39,8 @@ func ReadKernel(ctx context.Context, t host.Target) (Kernel, error) {
 	return all, nil
 }
 
-// Since an earlier tally of the same boot: what has happened meanwhile, with the seconds that it took. What did not
-// happen is absent.
+// Since returns the increase of each counter since an earlier reading of the same boot. Counters without an increase
+// are absent.
 func (c Kernel) Since(before Kernel) map[string]float64 {
 	moved := map[string]float64{}
 	for name, now := range c {
@@ -51,9 +51,9 @@ func (c Kernel) Since(before Kernel) map[string]float64 {
 	return moved
 }
 
-// addInterrupts reads /proc/interrupts: a column for each CPU that is online, then what it is. Numbers are of the
-// platform and differ between boots, so that those interrupts go by the names of their drivers, all queues of a device
-// as one. The others have names of their own.
+// addInterrupts reads /proc/interrupts: a column for each online CPU, then a description. Numbers of interrupts depend
+// on the platform and differ between boots, so numbered interrupts are counted by the names of their drivers, all
+// queues of a device together. The others have names instead of numbers.
 //
 //	           CPU0       CPU1
 //	 36:   11695392    1831544 PCI-MSIX-0000:00:02.0   1-edge      virtio1-req.0
@@ -112,7 +112,7 @@ func (c Kernel) addSoftIRQs(data []byte) {
 	}
 }
 
-// addVMStat reads /proc/vmstat, but for what says how much there is of something, which begins with nr_. Source:
+// addVMStat reads the counters of /proc/vmstat. It skips present amounts, whose names begin with nr_. Source:
 // mm/vmstat.c of the kernel.
 //
 //	nr_free_pages 1029431

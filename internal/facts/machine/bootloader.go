@@ -16,13 +16,13 @@ const (
 	loaderInfo = "/sys/firmware/efi/efivars/LoaderInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
 	stubInfo   = "/sys/firmware/efi/efivars/StubInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
 
-	// The same for people, without a GUID that looks as if it named somebody's machine.
+	// The same for people, without a GUID, which looks like the identity of a machine.
 	loaderSource = "/sys/firmware/efi/efivars/LoaderInfo-*"
 	stubSource   = "/sys/firmware/efi/efivars/StubInfo-*"
 )
 
-// bootLoader finds what loaded the kernel, because that says where boot arguments are set. The stub of a unified kernel
-// image counts before its loader: the image's arguments are part of it.
+// bootLoader finds the program that loaded the kernel, which determines where boot arguments are set. The stub of a
+// unified kernel image has priority over its loader: the image's arguments are part of it.
 func bootLoader(r collect.Reader) lab.Fact {
 	const key = "os.boot_loader"
 	if r.Exists(stubInfo) {

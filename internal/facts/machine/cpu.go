@@ -77,8 +77,8 @@ func readCPUInfo(r collect.Reader) (map[string]string, error) {
 	return parseCPUInfo(text), err
 }
 
-// cpuInfoText is the beginning of /proc/cpuinfo: that of a machine with a thousand CPUs is long, and the kernel writes
-// it while it is read.
+// cpuInfoText returns the beginning of /proc/cpuinfo: on a machine with a thousand CPUs the file is long, and the
+// kernel generates it while it is read.
 func cpuInfoText(r collect.Reader) (string, error) {
 	f, err := r.Open(cpuInfoPath)
 	if err != nil {
@@ -153,7 +153,8 @@ func pageTableIsolation(r collect.Reader, info map[string]string, err error) lab
 	return collect.OnOff("cpu.pti", slices.Contains(catalogue.ParseList(flags.Value), "pti"), cpuInfoPath)
 }
 
-// cpuModel is the model name; arm64 has none, or that of its instruction set, so the kinds of its cores stand for it.
+// cpuModel returns the model name. On arm64 there is none, or only the name of the instruction set, so it lists the
+// kinds of cores instead.
 func cpuModel(text string, info map[string]string, err error) lab.Fact {
 	if cores := armCores(text); len(cores) > 0 {
 		return collect.Known("cpu.model", strings.Join(cores, " + "), cpuInfoPath)
@@ -252,7 +253,7 @@ func hertz(text string) string {
 	return strconv.FormatInt(khz*1000, 10)
 }
 
-// boost says whether the CPU may run above its base frequency: "on" or "off". intel_pstate has the opposite question.
+// boost reports whether the CPU can run above its base frequency: "on" or "off". The file of intel_pstate is inverted.
 func boost(r collect.Reader) lab.Fact {
 	const key, noTurbo = "cpu.boost", CPUDir + "/intel_pstate/no_turbo"
 	f := r.First(key, CPUDir+"/cpufreq/boost", noTurbo)
@@ -450,8 +451,8 @@ func armCore(core map[string]string) string {
 	return collect.OneLine(name + " r" + variant + "p" + core["CPU revision"])
 }
 
-// armIsolation tells whether the kernel of arm64 is unmapped while processes run (KPTI), which no flag shows. Where the
-// processor does not have Meltdown, KASLR has it done all the same unless the processor has E0PD, and no file tells.
+// armIsolation reports whether the kernel of arm64 is unmapped while processes run (KPTI), which no flag shows. If the
+// processor does not have Meltdown, KASLR enables KPTI anyway unless the processor has E0PD, and no file shows that.
 // Source: cpu_show_meltdown, unmap_kernel_at_el0 and parse_kpti in the kernel's arch/arm64/kernel/cpufeature.c.
 func armIsolation(r collect.Reader) lab.Fact {
 	const key, source = "cpu.pti", vulnerabilitiesDir + "/meltdown"

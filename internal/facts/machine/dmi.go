@@ -27,7 +27,7 @@ type memorySlot struct {
 	configured, rated int64
 	kind              string
 	array             uint16
-	// numbered is set where the letter in the slots' names can't be that of a channel.
+	// numbered is set if the letter in the slots' names can't mean a channel.
 	numbered bool
 }
 
@@ -127,7 +127,7 @@ var channelLetter = prose.Pattern(`(?i)^(.*dimm(?:[ _-]p[0-9])?[ _-]?[a-z])[ _-]
 // maxPerChannel is how many modules one channel of any processor takes.
 const maxPerChannel = 3
 
-// longRows says whether a letter has more slots than a channel can have: DIMM_A1 to DIMM_A12 of Dell's PowerEdge 11G
+// longRows reports whether a letter has more slots than a channel can have: DIMM_A1 to DIMM_A12 of Dell's PowerEdge 11G
 // and 12G, whose letters are sockets.
 func longRows(slots []memorySlot) bool {
 	for _, s := range slots {
@@ -212,7 +212,7 @@ func memorySlots(data []byte) []memorySlot {
 			break
 		}
 	}
-	// An array may stand behind its devices, so its use is looked up now: firmware's own flash is no memory.
+	// An array may come after its devices, so its use is looked up now: flash of the firmware is not memory.
 	ours := slots[:0]
 	for _, s := range slots {
 		if use, ok := uses[s.array]; !ok || use == arrayOfSystem {
@@ -294,7 +294,7 @@ func memoryDevice(fields []byte, words []string) (memorySlot, bool) {
 	return s, true
 }
 
-// memoryType names the types that today's machines have; the standard's table 7.18.2 begins with those of the 1980s.
+// memoryType names the types of present machines; the standard's table 7.18.2 begins with types of the 1980s.
 func memoryType(code byte) string {
 	switch code {
 	case 0x12:

@@ -75,7 +75,7 @@ func (g *guest) drives() []drive {
 		}
 		add(d)
 	}
-	// A drive without a device of its own: -drive if=virtio, and -hda.
+	// A drive without a separate device: -drive if=virtio, and -hda.
 	for i, p := range g.legacyDrives {
 		kind := p["if"]
 		if kind == "" {
@@ -97,8 +97,8 @@ func (g *guest) drives() []drive {
 	return found
 }
 
-// bus names how a device looks to the machine, and the device that carries its IOThreads and queues; false when it is
-// no disk.
+// bus names the device type that the machine sees, and returns the device with the disk's IOThreads and queues; false
+// if it is not a disk.
 func (g *guest) bus(device properties) (bus string, carrier properties, ok bool) {
 	driver := device["driver"]
 	switch {

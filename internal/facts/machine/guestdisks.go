@@ -17,8 +17,8 @@ type GuestOn struct {
 	UUID string
 }
 
-// GuestsOn are the virtual machines of a target that have files below a directory open; it takes root to see those of
-// others.
+// GuestsOn returns the virtual machines of a target that have files below a directory open. Machines of other users are
+// visible only to root.
 func GuestsOn(ctx context.Context, t host.Target, dir string) ([]GuestOn, error) {
 	out, err := t.Run(ctx, "sh", "-c", "exec ls -l /proc/[0-9]*/fd 2>/dev/null")
 	if err != nil {
@@ -57,7 +57,7 @@ func GuestUUID(ctx context.Context, t host.Target) (string, error) {
 	return realUUID(string(files[file].Data)), nil
 }
 
-// uuid is that of -uuid or of the DMI tables' first type: "-smbios type=1,uuid=7f1d6a4e-…".
+// uuid returns the UUID of -uuid or of the DMI tables' first type: "-smbios type=1,uuid=7f1d6a4e-…".
 func (g *guest) uuid() string {
 	found := ""
 	for _, o := range g.options {
@@ -73,7 +73,7 @@ func (g *guest) uuid() string {
 	return realUUID(found)
 }
 
-// realUUID is empty for the one of nobody: QEMU's when it is given none.
+// realUUID returns an empty string for the zero UUID, which QEMU uses if none is given.
 func realUUID(text string) string {
 	text = strings.ToLower(strings.TrimSpace(text))
 	if len(text) != 36 || strings.Trim(text, "0-") == "" {

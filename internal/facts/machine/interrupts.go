@@ -27,17 +27,17 @@ const (
 
 // Interrupts is what /proc/interrupts tells.
 type Interrupts struct {
-	// Names are what stands at the end of the lines, by the interrupt's number. What has no number (NMI, LOC) is left
-	// out.
+	// Names are the texts at the end of the lines, by the interrupt's number. Interrupts without a number (NMI, LOC)
+	// are left out.
 	Names map[int]string
-	// Taken are counts since boot for each CPU that is online, added up by owner; nil for one whose
-	// interrupts have no line.
+	// Taken are the counts since boot for each online CPU, added up by owner; nil for an owner whose interrupts have no
+	// line.
 	Taken [][]uint64
 	// Failed is why the file, or a part of it, could not be read.
 	Failed error
 }
 
-// ReadInterrupts reads the file; owners tells to which of n owners the counts of an interrupt go.
+// ReadInterrupts reads the file. owners maps an interrupt to the owners, of n, that get its counts.
 func ReadInterrupts(r collect.Reader, owners map[int][]int, n int) Interrupts {
 	file, err := r.Open(InterruptsPath)
 	if err != nil {
@@ -47,8 +47,8 @@ func ReadInterrupts(r collect.Reader, owners map[int][]int, n int) Interrupts {
 	return parseInterrupts(io.LimitReader(file, maxInterruptText), owners, n)
 }
 
-// parseInterrupts reads lines of an interrupt's number, its count on each thread that is online, and what it is. It
-// keeps no more than a line of the text. Shared interrupts have several names with commas between them. Source:
+// parseInterrupts reads lines of an interrupt's number, its count on each online thread, and its description. It keeps
+// at most one line of the text. Shared interrupts have several names with commas between them. Source:
 // proc_interrupts(5).
 //
 //	           CPU0       CPU1
@@ -116,7 +116,8 @@ func (t *Interrupts) add(line []byte, owners map[int][]int, columns int) {
 	}
 }
 
-// FunctionInterrupts are the numbers of a PCI function's interrupts: those of MSI, or the one of its pin.
+// FunctionInterrupts returns the numbers of a PCI function's interrupts: the MSI interrupts, or the interrupt of its
+// pin.
 //
 //	/sys/bus/pci/devices/0000:41:00.0/msi_irqs:  110  111  112
 //	/sys/bus/pci/devices/0000:41:00.0/irq:       110

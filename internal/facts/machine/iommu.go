@@ -40,8 +40,8 @@ func iommuUnits(r collect.Reader) lab.Fact {
 	return collect.Sorted("iommu.units", names, dir)
 }
 
-// iommuDefault is the type of domain that devices get when nobody asks for another one, as the kernel was built.
-// Source: the kernel's drivers/iommu/Kconfig (IOMMU_DEFAULT_DMA_STRICT and its neighbours, in this form since 5.14).
+// iommuDefault returns the type of domain that devices get by default, as the kernel was built. Source: the kernel's
+// drivers/iommu/Kconfig (IOMMU_DEFAULT_DMA_STRICT and its neighbours, in this form since 5.14).
 func iommuDefault(r collect.Reader) lab.Fact {
 	const key = "iommu.default"
 	config, source, err := BuildConfig(r)
@@ -60,7 +60,7 @@ func iommuDefault(r collect.Reader) lab.Fact {
 	return collect.Unknown(key, source, "the configuration names no type; kernels before 5.14 left it to each driver")
 }
 
-// vfioGroups counts the groups that are in the hands of VFIO: those of functions bound to vfio-pci, and the nodes that
+// vfioGroups counts the groups that VFIO controls: the groups of functions bound to vfio-pci, and the nodes that
 // drivers of one kind of device (mlx5_vfio_pci, …) make.
 func vfioGroups(r collect.Reader) lab.Fact {
 	const key, drivers, nodes = "iommu.vfio_groups", "/sys/bus/pci/drivers", "/dev/vfio"
@@ -110,9 +110,9 @@ func swiotlb(r collect.Reader) []lab.Fact {
 	return []lab.Fact{bytes("swiotlb.size", "io_tlb_nslabs"), bytes("swiotlb.used", "io_tlb_used"), swiotlbForced(r)}
 }
 
-// swiotlbForced says whether every DMA is bounced: because the boot argument asks for it, or because the machine is a
-// confidential guest, whose memory devices can't read. The flags sev and sev_es stand on hosts as well; only with
-// "hypervisor" do they speak of a guest.
+// swiotlbForced reports whether every DMA is bounced: because the boot argument asks for it, or because the machine is
+// a confidential guest, whose memory devices can't read. Hosts have the flags sev and sev_es as well; only together
+// with "hypervisor" do they mean a guest.
 func swiotlbForced(r collect.Reader) lab.Fact {
 	const key = "swiotlb.forced"
 	argument, given := BootArgument(r, "swiotlb")
@@ -137,7 +137,7 @@ func swiotlbForced(r collect.Reader) lab.Fact {
 	return collect.Known(key, "off", CmdlinePath)
 }
 
-// kvm says whether virtual machines can run here, and how KVM is set.
+// kvm reports whether virtual machines can run here, and the settings of KVM.
 func kvm(r collect.Reader) []lab.Fact {
 	const key, device = "kvm.loaded", "/sys/devices/virtual/misc/kvm"
 	loaded := collect.OnOff(key, true, device)

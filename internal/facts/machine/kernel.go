@@ -93,9 +93,9 @@ func livePatches(r collect.Reader) lab.Fact {
 	return collect.ListOf(key, names, dir)
 }
 
-// tracer is what the kernel's own tracing does. The older place below debugfs is looked at only where something is
-// mounted on it, or on kernels before 4.1, where it is a plain folder: newer ones mount tracefs there when somebody
-// looks. Source: the kernel's Documentation/ABI/obsolete/automount-tracefs-debugfs.
+// tracer returns the kernel's current tracer. The older place below debugfs is looked at only if something is mounted
+// on it, or on kernels before 4.1, where it is a plain folder: newer kernels mount tracefs there on access. Source: the
+// kernel's Documentation/ABI/obsolete/automount-tracefs-debugfs.
 func tracer(r collect.Reader) lab.Fact {
 	const old = "/sys/kernel/debug/tracing"
 	files := []string{"/sys/kernel/tracing/current_tracer"}
@@ -275,7 +275,7 @@ func osRelease(r collect.Reader) []lab.Fact {
 	return found
 }
 
-// Privileged says whether the collectors ran as root, which explains most of what is unknown.
+// Privileged reports whether the collectors ran as root, which explains most unknown facts.
 func Privileged(r collect.Reader) lab.Fact {
 	const key, source = "user.root", "/proc/self/status"
 	text, err := r.Text(source)
@@ -305,7 +305,7 @@ func configPaths(release string) []string {
 }
 
 // BuildConfig reads the configuration that the running kernel was built with, from the first place that has one. The
-// error is the one that says most: that a file was there but closed.
+// error is the most informative one: that a file exists but can't be read.
 func BuildConfig(r collect.Reader) (config kconfig.Config, source string, err error) {
 	release, err := r.Text(collect.ReleasePath)
 	if err != nil {
@@ -332,8 +332,8 @@ func BuildConfig(r collect.Reader) (config kconfig.Config, source string, err er
 // errWouldMount says that something stays unread because a look at it would mount a file system.
 var errWouldMount = errors.New("an automount point at which nothing is mounted now; mount it and ask again")
 
-// wouldMount says whether a file lies where looking makes the kernel or systemd mount something, as /boot does on
-// machines whose partitions systemd finds by itself. Source: systemd-gpt-auto-generator(8).
+// wouldMount reports whether access to a file makes the kernel or systemd mount something, as /boot does on machines
+// whose partitions systemd discovers. Source: systemd-gpt-auto-generator(8).
 //
 //	41 28 0:33 / /boot rw,relatime shared:20 - autofs systemd-1 rw,fd=66,pgrp=1,timeout=120,minproto=5,maxproto=5,direct
 func wouldMount(r collect.Reader, name string) bool {

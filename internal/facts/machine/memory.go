@@ -103,7 +103,7 @@ func swapUsed(info map[string]int64, err error) lab.Fact {
 	return collect.Whole(key, total-free, source)
 }
 
-// compressedSwap says whether any swap lies on zram: memory that looks like a disk.
+// compressedSwap reports whether any swap is on zram: memory that looks like a disk.
 func compressedSwap(r collect.Reader) lab.Fact {
 	const key, source = "memory.zram", "/proc/swaps"
 	text, err := r.Text(source)
@@ -153,7 +153,7 @@ func hugePages(r collect.Reader) lab.Fact {
 	return collect.Whole(key, total, dir)
 }
 
-// samePages says whether pages of equal content are being merged; 2 means that merging is being undone.
+// samePages reports whether pages of equal content are being merged; 2 means that merging is being undone.
 func samePages(r collect.Reader) lab.Fact {
 	f := r.Fact("memory.ksm", "/sys/kernel/mm/ksm/run")
 	if f.Unknown == "" {
@@ -239,8 +239,8 @@ func CollectSlab(r collect.Reader, _ collect.Scope) []lab.Fact {
 	return []lab.Fact{collect.Unknown(key, dir, collect.Why(err))}
 }
 
-// slabDebugged says whether any check is on for a cache. The error says that it is unknown; a kernel without
-// SLUB_DEBUG has none of the files, and none of the checks.
+// slabDebugged reports whether any check is on for a cache. An error means that it is unknown; a kernel without
+// SLUB_DEBUG has neither the files nor the checks.
 func slabDebugged(r collect.Reader, dir string) (bool, error) {
 	for _, attribute := range []string{"sanity_checks", "red_zone", "poison", "store_user"} {
 		text, err := r.Text(dir + "/" + attribute)

@@ -17,8 +17,8 @@ const (
 // maxParameters is the number of module parameters that are read at most. Machines with everything loaded have 2,000.
 const maxParameters = 20000
 
-// SetAtLoad stands behind the source of a parameter that nobody can write to once the module is there. Where such a one
-// changes all the same, the module counts something in it.
+// SetAtLoad is appended to the source of a parameter that is read-only once the module is loaded. If such a parameter
+// changes anyway, it is a counter of the module.
 const SetAtLoad = " (read-only)"
 
 // CollectModules lists the modules that are loaded and every parameter that can be read, of those built in, too. A
@@ -27,7 +27,7 @@ func CollectModules(r collect.Reader, _ collect.Scope) []lab.Fact {
 	modules := r.Names(modulesDir)
 	type parameter struct {
 		key, file string
-		atLoad    bool // nobody can write to it
+		atLoad    bool // read-only after loading
 	}
 	parameters := collect.Spread(len(modules), func(i int) []parameter {
 		dir := modulesDir + "/" + modules[i] + "/parameters"
@@ -106,14 +106,14 @@ func setting(r collect.Reader, key, name string) (lab.Fact, bool) {
 	return collect.Unknown(key, name, collect.Why(err)), true
 }
 
-// maxSysctls is the number of sysctls that are read at most. A large machine has 1,500 without those of interfaces.
+// maxSysctls is the largest number of sysctls that are read. A large machine has 1,500 without sysctls of interfaces.
 const maxSysctls = 20000
 
-// sysctlSkipped says which parts of /proc/sys are left out, by path below it; a folder goes with all that is in it.
+// sysctlSkipped reports whether a part of /proc/sys is left out, by path below it; a folder includes all its contents.
 //
-//   - what moves by itself: counters, and numbers that the kernel hands out
-//   - what is secret or names one machine: keys, seeds, host names (host.name is a fact of its own)
-//   - what does something when it is looked at: binfmt_misc is mounted on first sight, vm.stat_refresh interrupts every CPU
+//   - values that change without intervention: counters, and numbers that the kernel hands out
+//   - secrets and names of the machine: keys, seeds, host names (host.name is a separate fact)
+//   - files with side effects of reading: binfmt_misc is mounted on first sight, vm.stat_refresh interrupts every CPU
 //   - sched_domain, with a folder for every level of every CPU before Linux 5.13
 func sysctlSkipped(name string) bool {
 	switch name {
@@ -126,12 +126,12 @@ func sysctlSkipped(name string) bool {
 		"net/core/netdev_rss_key", "net/ipv4/tcp_fastopen_key", "net/netfilter/nf_conntrack_count", "vm/stat_refresh":
 		return true
 	}
-	// Interfaces have trees of their own; what holds for all of them is in these two.
+	// Interfaces have separate trees; values for all interfaces are in these two.
 	dir, last := path.Split(name)
 	switch dir {
 	case "net/ipv4/conf/", "net/ipv4/neigh/", "net/ipv6/conf/", "net/ipv6/neigh/", "net/mpls/conf/":
 		return last != "all" && last != "default"
-	case "sunrpc/svc_rdma/": // rdma_stat_read and its like stand beside settings; net/sunrpc/xprtrdma/svc_rdma.c
+	case "sunrpc/svc_rdma/": // counters such as rdma_stat_read are next to settings; net/sunrpc/xprtrdma/svc_rdma.c
 		return strings.HasPrefix(last, "rdma_stat_")
 	}
 	// RFC 7217's seed of addresses; the kernel answers with an error while none is set.

@@ -30,9 +30,8 @@ type pciFunction struct {
 	path []string
 }
 
-// CollectPCI describes every disk controller, NIC and HCA, and the bridges between each and the root. The link of a
-// segment belongs to both its ends: what it could be is the lesser of what both can do, so each end is described by
-// itself.
+// CollectPCI describes every disk controller, NIC and HCA, and the bridges between each and the root. A link belongs to
+// both its ends, and its best speed is the lesser of what both ends can do, so each end is described separately.
 func CollectPCI(r collect.Reader, _ collect.Scope) []lab.Fact {
 	functions := pciFunctions(r)
 	slots := pciSlots(r)
@@ -91,7 +90,7 @@ func pciFunctions(r collect.Reader) []pciFunction {
 	return functions
 }
 
-// idleFunction says whether a function is a virtual one that this system does not use itself: it waits, or a guest has
+// idleFunction reports whether a function is a virtual one that this system does not use: it is unused, or a guest has
 // it.
 func idleFunction(r collect.Reader, address string) bool {
 	if !r.Exists(pciDir + address + "/physfn") {
@@ -301,7 +300,7 @@ func pciConfig(r collect.Reader, file string, root bool) []lab.Fact {
 		collect.Whole(request, int64(e.readRequest), file),
 	}
 	if !e.link {
-		return append(facts, collect.Unknown(aspm, file, "the function has no link of its own"))
+		return append(facts, collect.Unknown(aspm, file, "the function has no link"))
 	}
 	return append(facts, collect.Known(aspm, e.aspm, file))
 }
@@ -341,16 +340,15 @@ func readHead(r collect.Reader, name string, size int) ([]byte, error) {
 type express struct {
 	// Bytes of a packet with data in use and at most, and of a request to read.
 	payload, maxPayload, readRequest int
-	// link says that the function ends a link of its own; aspm is what is enabled on it: "none", "L0s", "L1", "L0s,
-	// L1".
+	// link is set if the function is the end of a link; aspm is what is enabled on it: "none", "L0s", "L1", "L0s, L1".
 	link bool
 	aspm string
 }
 
 // parseExpress finds the capability PCI Express in a function's configuration space and reads it. The capabilities are
-// a chained list: byte 0x34 says where the first is, and each begins with its ID and the place of the next. Offsets and
-// bits are those of the kernel's include/uapi/linux/pci_regs.h (PCI_CAP_ID_EXP, PCI_EXP_FLAGS, _DEVCAP, _DEVCTL,
-// _LNKCTL).
+// a linked list: byte 0x34 is the place of the first one, and each begins with its ID and the place of the next.
+// Offsets and bits come from the kernel's include/uapi/linux/pci_regs.h (PCI_CAP_ID_EXP, PCI_EXP_FLAGS, _DEVCAP,
+// _DEVCTL, _LNKCTL).
 //
 //	00000034: 40                          the first capability is at 0x40
 //	00000040: 01 70 …                     power management; the next is at 0x70
@@ -408,15 +406,16 @@ func PCILinks(r collect.Reader, role, dir string) []lab.Fact {
 	return facts
 }
 
-// pciLink is a speed or a width of a PCI Express link. A function inside a processor or a chipset has none: the kernel
-// then prints "Unknown" or a width of 0 or 255. One that has lost its power answers with all bits set, a width of 63.
+// pciLink reads a speed or a width of a PCI Express link. A function inside a processor or a chipset has no link: the
+// kernel then prints "Unknown" or a width of 0 or 255. A function without power answers with all bits set, a width of
+// 63.
 func pciLink(r collect.Reader, key, file string) lab.Fact {
 	f := r.Fact(key, file)
 	if f.Value == "63" {
 		return collect.Unknown(key, file, "the device does not answer: all bits are set")
 	}
 	if f.Value == "Unknown" || f.Value == "Unknown speed" || f.Value == "0" || f.Value == "255" {
-		return collect.Unknown(key, file, "the function has no link of its own")
+		return collect.Unknown(key, file, "the function has no link")
 	}
 	return f
 }

@@ -25,17 +25,17 @@ const (
 	maxCommandLine = 1 << 20
 )
 
-// process is one that runs, or a thread of the kernel.
+// process is a running process, or a thread of the kernel.
 type process struct{ Pid, comm string }
 
-// Processes are those that this user can see.
+// Processes are the processes that this user can see.
 type Processes struct {
 	running []process
-	// More says that there are others, beyond the most that are looked at.
+	// More is set if there are more than the collector reads.
 	More bool
 }
 
-// ProcessesOf are those of a snapshot.
+// ProcessesOf returns the processes of a snapshot.
 func ProcessesOf(r collect.Reader, in collect.Scope) Processes {
 	return collect.ReadOnce(in, func() Processes { return readProcesses(r) })
 }
@@ -142,7 +142,7 @@ func commandLine(r collect.Reader, dir string) []string {
 	return strings.Split(strings.TrimRight(string(data), "\x00"), "\x00")
 }
 
-// pinned says whether any thread of a process may run only on some of the CPUs that are online.
+// pinned reports whether any thread of a process can run only on some of the online CPUs.
 func pinned(r collect.Reader, pid string, online CPUSet) lab.Fact {
 	const key = "guest.pinned"
 	source := "/proc/" + pid + "/task"

@@ -120,8 +120,8 @@ var (
 	machineVersion = prose.Pattern(`-((?:rhel)?[0-9]+\.[0-9]+(?:\.[0-9]+)?)(?:\+|$)`)
 )
 
-// emulator is QEMU's version, by a path such as /nix/store/…-qemu-9.1.0/bin or by the machine type, which is that of
-// the version itself or of an older one that it still offers.
+// emulator returns QEMU's version, from a path such as /nix/store/…-qemu-9.1.0/bin or from the machine type. The
+// machine type names the version itself or an older one that QEMU still offers.
 func (g *guest) emulator() string {
 	if found := emulatorPath().FindStringSubmatch(g.program); found != nil {
 		return found[1]

@@ -38,9 +38,9 @@ func dmiHypervisors() [][2]string {
 	}
 }
 
-// hypervisor names what the machine runs in, or "none". On x86 the CPU says whether there is one (the flag
-// "hypervisor", CPUID leaf 1, ECX bit 31), which tells a bare-metal cloud machine from a virtual one of the same maker;
-// the firmware tables and the clock only give it a name. On other architectures firmware is all there is.
+// hypervisor names the hypervisor that the machine runs in, or "none". On x86 the CPU shows whether there is one (the
+// flag "hypervisor", CPUID leaf 1, ECX bit 31), which distinguishes a bare-metal cloud machine from a virtual one of
+// the same maker; the firmware tables and the clock only give it a name. On other architectures only firmware shows it.
 func hypervisor(r collect.Reader) lab.Fact {
 	const key, dmi = "vm.hypervisor", "/sys/class/dmi/id"
 	if kind, err := r.Text("/sys/hypervisor/type"); err == nil && kind != "" {
@@ -85,22 +85,22 @@ func hypervisor(r collect.Reader) lab.Fact {
 	return collect.Known(key, catalogue.None, dmi)
 }
 
-// metalOfEC2 says whether firmware names a machine of EC2 that no hypervisor runs on: "Amazon EC2", "m8g.metal-24xl".
+// metalOfEC2 reports whether firmware names a machine of EC2 without a hypervisor: "Amazon EC2", "m8g.metal-24xl".
 func metalOfEC2(identity string) bool {
 	return strings.Contains(identity, "Amazon EC2\n") && strings.Contains(identity, ".metal")
 }
 
 const deviceTreeCompatible = "/proc/device-tree/compatible"
 
-// virtualBoard says whether the device tree is that of a board which exists only in software. QEMU's virt, Firecracker
-// and Cloud Hypervisor hand it to guests of arm64 that they start without firmware.
+// virtualBoard reports whether the device tree describes a board which exists only in software. QEMU's virt,
+// Firecracker and Cloud Hypervisor pass it to guests of arm64 that they start without firmware.
 func virtualBoard(r collect.Reader) bool {
 	text, err := r.Text(deviceTreeCompatible)
 	return err == nil && strings.Contains(text, "linux,dummy-virt")
 }
 
-// emulated says whether the CPU is a program that imitates one (QEMU's TCG), so that no rate measured on it is that of
-// hardware. QEMU names such a CPU itself, unless it was told to imitate a certain model:
+// emulated reports whether the CPU is a program that imitates one (QEMU's TCG), so that no rate measured on it is a
+// rate of hardware. QEMU names such a CPU itself, unless it was told to imitate a certain model:
 //
 //	model name	: QEMU TCG CPU version 2.5+
 func emulated(r collect.Reader) lab.Fact {

@@ -12,11 +12,11 @@ import (
 	"github.com/headroom/headroom/internal/prose"
 )
 
-// What ethtool tells is asked by adapter and in the text form, which every version prints alike. --json is not there
-// before 5.10, and version 6.1 knows it for -a and -k alone of what is asked here; the "*" that stands for all adapters
-// needs ethtool and kernel 5.6 or newer, goes over every veth of a machine full of containers, and is refused by -i and
-// -S. Go packages that ask the kernel (safchain/ethtool, vishvananda/netlink) need ioctls and sockets on the machine
-// itself, so that neither a machine over SSH nor a saved one could be read by the same code.
+// ethtool is run for each adapter and in the text form, which every version prints alike. --json does not exist before
+// 5.10, and of the options used here version 6.1 supports it only for -a and -k. The "*" for all adapters needs ethtool
+// and kernel 5.6 or newer, covers every veth of a machine full of containers, and is refused by -i and -S. Go packages
+// that ask the kernel (safchain/ethtool, vishvananda/netlink) need ioctls and sockets on the machine itself, so the
+// same code could read neither a machine over SSH nor a saved one.
 //
 // Each of these only reads, and none needs root.
 func ethtoolOptions() []string { return []string{"", "-i", "-g", "-l", "-c", "-k", "-a"} }
@@ -71,7 +71,7 @@ func EthtoolCommands(in collect.Scope) [][]string {
 	return commands
 }
 
-// enaDriver is that of Amazon's adapter. Only its counters are asked for: those of others run to thousands of lines.
+// enaDriver is the driver of Amazon's adapter. Only its counters are read: other drivers have thousands of lines.
 const enaDriver = "ena"
 
 func CollectEthtool(r collect.Reader, in collect.Scope) []lab.Fact {

@@ -119,8 +119,8 @@ const ethernetPort = "the port runs Ethernet, whose speeds the kernel only words
 // ratePattern matches what the kernel prints: the rate of data for 8b/10b links (SDR to QDR) is 4/5 of that.
 var ratePattern = prose.Pattern(`^[0-9.]+ Gb/sec \((\d{1,2})X ?([A-Z0-9]*)\)$`)
 
-// parseRate reads a port's rate. Older kernels give the single data rate no name, and the rate of a port without a
-// link, or one that is not known, is printed as that.
+// parseRate reads a port's rate. Older kernels give the single data rate no name. They print the rate of a port without
+// a link, and an unknown rate, as the single data rate, too.
 //
 //	40 Gb/sec (4X QDR)
 //	56 Gb/sec (4X FDR)
@@ -173,10 +173,10 @@ func (p *port) adapter(layer string) {
 	p.Add(collect.Unknown("port.numa_node", p.device+"/device", reason))
 }
 
-// bestGeneration is the generation that an adapter is sold as. The kernel's name for the type is that of the chip, and
-// most chips are on cards of several generations: ConnectX-3 (MT4099) on FDR, FDR10 and QDR cards, ConnectX-4 (MT4115)
-// on EDR and FDR cards, ConnectX-7 (MT4129) on NDR and HDR cards. There the board (the firmware's PSID) decides, as far
-// as it is known what it stands for; for those chips that exist for one generation only, the type does.
+// bestGeneration returns the generation that an adapter is sold as. The kernel's name for the type is the name of the
+// chip, and most chips are on cards of several generations: ConnectX-3 (MT4099) on FDR, FDR10 and QDR cards, ConnectX-4
+// (MT4115) on EDR and FDR cards, ConnectX-7 (MT4129) on NDR and HDR cards. For those the board (the firmware's PSID)
+// decides, if its meaning is known; for chips that exist for one generation only, the type does.
 //
 // Sources: pci.ids for the types; for the boards, what mlxfwmanager prints about each.
 func bestGeneration(kind, board string) string {
@@ -249,8 +249,8 @@ func (p *port) interfaceOf(layer string) lab.Fact {
 	return collect.Known(key, catalogue.None, dir)
 }
 
-// portOf is the number of the port that an interface belongs to, counted from 0. An interface that names none is that
-// of the only port.
+// portOf returns the number of the port that an interface belongs to, counted from 0. An interface that names none
+// belongs to the only port.
 func (p *port) portOf(dir string) int64 {
 	var highest int64
 	for _, attribute := range []string{"dev_port", "dev_id"} {

@@ -8,8 +8,8 @@ import (
 	"github.com/headroom/headroom/internal/host"
 )
 
-// Listening says whether anything on a target listens on a TCP port, at any address. The kernel prints the sockets so,
-// with ports in hexadecimal and 0A for listening (Documentation/networking/proc_net_tcp.rst):
+// Listening reports whether anything on a target listens on a TCP port, at any address. The kernel prints the sockets
+// like this, with ports in hexadecimal and 0A for listening (Documentation/networking/proc_net_tcp.rst):
 //
 //	sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
 //	 0: 0100007F:1451 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 24017 1 0000000000000000 100 0 0 10 0
@@ -18,8 +18,8 @@ func Listening(ctx context.Context, t host.Target, port int) (bool, error) {
 	return listening(ctx, t, "/proc/net/tcp", "0A", port)
 }
 
-// ListeningUDP says the same of a UDP port. A socket that is bound and talks to nobody in particular has the state 07
-// (TCP_CLOSE, net/tcp_states.h):
+// ListeningUDP reports the same for a UDP port. A socket that is bound and not connected has the state 07 (TCP_CLOSE,
+// net/tcp_states.h):
 //
 //	  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops
 //	6211: 020912C6:2B67 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 24018 2 0000000000000000 0
@@ -27,7 +27,7 @@ func ListeningUDP(ctx context.Context, t host.Target, port int) (bool, error) {
 	return listening(ctx, t, "/proc/net/udp", "07", port)
 }
 
-// listening looks for a socket in a state, in the file of a protocol and in that of the same over IPv6.
+// listening looks for a socket in a state, in the file of a protocol and in the file of the same protocol over IPv6.
 func listening(ctx context.Context, t host.Target, protocol, state string, port int) (bool, error) {
 	paths := []string{protocol, protocol + "6"}
 	files, err := t.ReadFiles(ctx, paths...)

@@ -18,9 +18,9 @@ const MountStatsPath = "/proc/self/mountstats"
 // maxNFSMounts is how many mounts are described; automounters can hold thousands.
 const maxNFSMounts = 1024
 
-// CollectNFSClient describes each NFS mount: what it was asked for, from the options in mountinfo, and what came of it,
-// from mountstats. The two differ: nconnect and max_connect are limits, and a second mount of a server uses the
-// connections that are there already, whatever its own options say.
+// CollectNFSClient describes each NFS mount: the requested options, from mountinfo, and the result, from mountstats.
+// The two differ: nconnect and max_connect are limits, and a second mount of a server uses the existing connections,
+// whatever its own options are.
 func CollectNFSClient(r collect.Reader, _ collect.Scope) []lab.Fact {
 	t := &collect.Thing{}
 	slots := r.Whole("nfs.slots.max", "/proc/sys/sunrpc/tcp_max_slot_table_entries")
@@ -105,9 +105,9 @@ func nfsOptions(m collect.Mount) map[string]string {
 }
 
 func (n *nfsMount) asked() {
-	// IPv6 is no other transport, so that tcp6 is written as tcp.
+	// IPv6 is not another transport, so tcp6 is written as tcp.
 	n.options["proto"] = strings.TrimSuffix(n.options["proto"], "6")
-	if n.options["vers"] == "4" { // as older kernels print it, with the rest in a name of its own
+	if n.options["vers"] == "4" { // as older kernels print it, with the minor version separate
 		n.options["vers"] += "." + cmp.Or(n.options["minorversion"], "0")
 	}
 	for _, k := range [][2]string{{"mount.nfs.version", "vers"}, {"mount.nfs.protocol", "proto"},
@@ -187,13 +187,13 @@ type mountStats struct {
 // maxTransports is more than a mount can have: 16 connections to each of 16 addresses.
 const maxTransports = 1024
 
-// ParseMountStats reads the NFS mounts of /proc/self/mountstats, by mount point. A mount's lines follow the one that
-// begins with "device". Of a line "xprt:" the kind is used and how often it was connected, the third number for tcp and
-// rdma and the second for local; udp has no connections. A trunked mount has one line for each address. The lines of
-// operations behind "per-op statistics" begin with the calls made and the requests sent for them, which are more when
-// some were sent again.
+// ParseMountStats reads the NFS mounts of /proc/self/mountstats, by mount point. A mount's lines follow the line that
+// begins with "device". From a line "xprt:" it uses the kind and the number of connections made, the third number for
+// tcp and rdma and the second for local; udp has no connections. A trunked mount has one line for each address. The
+// lines of operations after "per-op statistics" begin with the calls made and the requests sent for them, which are
+// more if some were sent again.
 //
-// Of the line "bytes:" the fifth and sixth numbers are what was read from the server and written to it, direct I/O
+// In the line "bytes:" the fifth and sixth numbers are the bytes read from the server and written to it, direct I/O
 // included.
 //
 //	device 192.0.2.1:/srv mounted on /mnt with fstype nfs4 statvers=1.1
@@ -308,8 +308,8 @@ func CollectNFSServer(r collect.Reader, _ collect.Scope) []lab.Fact {
 	return t.Facts
 }
 
-// nfsdGrace says whether the server waits for clients to reclaim what they had open: /proc/fs/nfsd/v4_end_grace reads N
-// until that has ended, then Y. Source: the kernel's fs/nfsd/nfsctl.c (write_v4_end_grace).
+// nfsdGrace reports whether the server waits for clients to reclaim what they had open: /proc/fs/nfsd/v4_end_grace
+// reads N until that has ended, then Y. Source: the kernel's fs/nfsd/nfsctl.c (write_v4_end_grace).
 func nfsdGrace(r collect.Reader) lab.Fact {
 	const key, file = "nfsd.grace", nfsdDir + "/v4_end_grace"
 	text, err := r.Text(file)
@@ -394,10 +394,10 @@ func exports(r collect.Reader, t *collect.Thing) {
 // maxExports is how many paths are counted.
 const maxExports = 1 << 16
 
-// parseExports counts the exported paths, those that are sync to all clients, and those that are async to some, and
-// finds the one that is the root of the NFSv4 tree (fsid=0). The root that the server makes up by itself (v4root) is
-// none of them. Source: exports(5) and nfs-utils' support/export/xtab.c; the kernel's fs/nfsd/export.c prints the same
-// without a type of security.
+// parseExports counts the exported paths, paths that are sync to all clients, and paths that are async to some, and
+// finds the root of the NFSv4 tree (fsid=0). It does not count the root that the server generates (v4root). Source:
+// exports(5) and nfs-utils' support/export/xtab.c; the kernel's fs/nfsd/export.c prints the same without a type of
+// security.
 //
 //	/srv/vm	192.0.2.0/24(rw,sync,wdelay,hide,nocrossmnt,secure,no_root_squash,no_all_squash,no_subtree_check,sec=sys)
 //	/srv/scratch	192.0.2.0/24(rw,async,wdelay,hide,nocrossmnt,secure,root_squash,no_all_squash,no_subtree_check,sec=sys)

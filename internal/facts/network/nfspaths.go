@@ -20,13 +20,14 @@ const (
 
 // NFSPaths is what came of an NFS mount, whatever was asked for and whatever mount(8) returned.
 type NFSPaths struct {
-	// Version is that of the protocol: "4.2". Options are those in effect, by name; a flag has an empty value.
+	// Version is the version of the protocol: "4.2". Options are the effective options, by name; a flag has an empty
+	// value.
 	Version string
 	Options map[string]string
 	// Transports are the connections that calls go over.
 	Transports []NFSTransport
-	// Addresses are those of the server that they lead to, each once; nil where the kernel does not say: before Linux
-	// 5.15.
+	// Addresses are the server addresses of the transports, each once; nil if the kernel does not report them: before
+	// Linux 5.15.
 	Addresses []string
 	// Others are the points of other mounts of these addresses. Mounts of one server share its transports.
 	Others []string
@@ -61,7 +62,7 @@ func NFSPathsOf(ctx context.Context, t host.Target, point string) (NFSPaths, err
 	return p, ctx.Err()
 }
 
-// NFSPathsUnder reads what came of the mount that a folder of a target lies on.
+// NFSPathsUnder reads the state of the mount that contains a folder of a target.
 func NFSPathsUnder(ctx context.Context, t host.Target, folder string) (NFSPaths, error) {
 	files, err := t.ReadFiles(ctx, collect.MountInfoPath)
 	if err != nil {
@@ -135,9 +136,9 @@ func rpcSwitches(r collect.Reader) []rpcSwitch {
 	return all
 }
 
-// addresses are those of the set of transports that is the mount's: nothing in sysfs names mounts, so it is the one of
-// as many transports of the same kinds that leads to the mount's own address. Nil where several sets could be it, which
-// lead elsewhere.
+// addresses returns the addresses of the mount's set of transports. Nothing in sysfs names mounts, so it takes the set
+// with as many transports of the same kinds that leads to the mount's own address. It returns nil if several sets with
+// different addresses match.
 func (p NFSPaths) addresses(switches []rpcSwitch) []string {
 	var kinds, found []string
 	for _, t := range p.Transports {
@@ -202,7 +203,7 @@ func ReadInterfaceCounters(ctx context.Context, t host.Target) (InterfaceCounter
 	return w, nil
 }
 
-// RDMAPorts says whether a target has a port that does RDMA.
+// RDMAPorts reports whether a target has a port that does RDMA.
 func RDMAPorts(ctx context.Context, t host.Target) (bool, error) {
 	entries, err := collect.Reader{FS: t.FS()}.Entries(rdmaClassDir)
 	return err == nil && len(entries) > 0, ctx.Err()

@@ -41,13 +41,13 @@ func (n nic) up(r collect.Reader) bool {
 	return err == nil && carrier == "1"
 }
 
-// hardware says whether a device is directly behind the interface.
+// hardware reports whether a device is directly behind the interface.
 func (n nic) hardware() bool { return n.kind != nicBond && n.kind != nicBridge && n.kind != nicVLAN }
 
 // maxNICs is how many interfaces are described; a host that hands out all its virtual functions has some hundreds.
 const maxNICs = 512
 
-// findNICs lists the interfaces that are described, by name, and says how many more there are.
+// findNICs lists the interfaces to describe, by name, and returns how many more there are.
 func findNICs(r collect.Reader) (nics []nic, more int) {
 	names := r.Names(NetDir)
 	behind := make(map[string]bool, len(names))
@@ -82,7 +82,7 @@ func findNICs(r collect.Reader) (nics []nic, more int) {
 	return nics, more
 }
 
-// representor says whether an interface is a switch port that stands for a virtual function: "pf0vf3", "pf0sf88".
+// representor reports whether an interface is a switch port that represents a virtual function: "pf0vf3", "pf0sf88".
 func representor(r collect.Reader, dir string) bool {
 	port, err := r.Text(dir + "/phys_port_name")
 	return err == nil && representorName().MatchString(port)
@@ -90,8 +90,8 @@ func representor(r collect.Reader, dir string) bool {
 
 var representorName = prose.Pattern(`^(c\d+)?pf\d+(vf|sf)\d+$`)
 
-// stackedKind is the kind of an interface that lies on others, "" for all that are of no interest here. A bond and a
-// bridge have folders of those names; DEVTYPE names a VLAN.
+// stackedKind returns the kind of an interface that is on top of others, or "" if it is of no interest here. A bond and
+// a bridge have folders of those names; DEVTYPE names a VLAN.
 //
 //	/sys/class/net/bond0.5/uevent:  DEVTYPE=vlan
 //	                                INTERFACE=bond0.5
@@ -114,7 +114,7 @@ func stackedKind(r collect.Reader, dir string) string {
 	return ""
 }
 
-// overHardware says whether one of the interfaces below one is known to have hardware behind it.
+// overHardware reports whether an interface below this one is known to have hardware behind it.
 func overHardware(r collect.Reader, name string, behind map[string]bool) bool {
 	return slices.ContainsFunc(r.Names(NetDir+"/"+name), func(entry string) bool {
 		lower, ok := strings.CutPrefix(entry, "lower_")
@@ -200,7 +200,7 @@ func bond(r collect.Reader, n nic, t *collect.Thing) {
 	t.Add(rate, r.Whole("nic.bond.aggregator_ports", dir+"/ad_num_ports"))
 }
 
-// linked says whether a bond's member has a link, as the bond sees it.
+// linked reports whether a bond's member has a link, as the bond sees it.
 func linked(r collect.Reader, member string) bool {
 	if text, err := r.Text(NetDir + "/" + member + "/bonding_slave/mii_status"); err == nil {
 		return text == "up"

@@ -110,14 +110,14 @@ func (n nic) duplex(r collect.Reader) lab.Fact {
 	return f
 }
 
-// communicationsClass are the drivers of USB adapters that say nothing of a duplex, such as the adapter to a server's
-// management controller. In older kernels the zero that they leave stands for half. Source: the kernel's
+// communicationsClass lists the drivers of USB adapters that do not report a duplex, such as the adapter to a server's
+// management controller. Older kernels report the unset value, zero, as half duplex. Source: the kernel's
 // drivers/net/usb/usbnet.c (usbnet_get_link_ksettings_internal).
 func communicationsClass() []string {
 	return []string{"cdc_ether", "cdc_ncm", "cdc_mbim", "huawei_cdc_ncm", "rndis_host"}
 }
 
-// device is what the hardware behind the interface tells.
+// device adds the facts of the hardware behind the interface.
 func (n nic) device(r collect.Reader, t *collect.Thing) {
 	if n.driver != "" {
 		t.Add(collect.Known("nic.driver", n.driver, n.dir+"/device/driver"))
@@ -142,8 +142,8 @@ func (n nic) device(r collect.Reader, t *collect.Thing) {
 // maxQueues is how many receive queues are looked at.
 const maxQueues = 1024
 
-// steering says whether any receive queue hands its packets to other CPUs. The masks are groups of eight hexadecimal
-// digits; only zeros stand for none: "00000000,0000ffff".
+// steering reports whether any receive queue hands its packets to other CPUs. The masks are groups of eight hexadecimal
+// digits; only zeros mean none: "00000000,0000ffff".
 func steering(r collect.Reader, n nic) lab.Fact {
 	const key = "nic.rps"
 	dir := n.dir + "/queues"

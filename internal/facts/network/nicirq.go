@@ -51,7 +51,7 @@ func InterruptNames(r collect.Reader, in collect.Scope) map[int]string {
 	return interruptsOf(r, in).Counts.Names
 }
 
-// CollectNICInterrupts says where the interrupts of each adapter go.
+// CollectNICInterrupts collects which CPUs handle the interrupts of each adapter.
 func CollectNICInterrupts(r collect.Reader, in collect.Scope) []lab.Fact {
 	found := interruptsOf(r, in)
 	online, _ := machine.ReadCPUSet(r, machine.OnlineCPUsPath)
@@ -80,8 +80,8 @@ func CollectNICInterrupts(r collect.Reader, in collect.Scope) []lab.Fact {
 	return all
 }
 
-// nicAffinity says which threads the interrupts may go to, and how many of the interrupts may only go to threads of a
-// node that is not the adapter's.
+// nicAffinity returns which threads can handle the interrupts, and how many of the interrupts can only go to threads of
+// a node that is not the adapter's.
 func nicAffinity(r collect.Reader, n nic, irqs []int, online machine.CPUSet) []lab.Fact {
 	const cpus, far = "nic.irq.cpus", "nic.irq.remote"
 	sets, err := machine.Affinities(r, irqs)

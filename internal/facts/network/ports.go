@@ -12,23 +12,23 @@ import (
 	"github.com/headroom/headroom/internal/host"
 )
 
-// Ports are those of one end of a network's tests.
+// Ports are the ports of one end of a network's tests.
 type Ports struct {
-	// Expected are the ports that the tests should take: one, or of a route with several next hops one for each; none
-	// where that is unknown. Address is the address of them or the one that they lead to.
+	// Expected are the ports that the tests should use: one, or one for each next hop of a route with several; none if
+	// it is unknown. Address is the address of the ports or the address that they lead to.
 	Expected []string
 	Address  string
-	// Over are ports by those that lie on them, directly or not.
+	// Over maps a port to the ports that are on top of it, directly or not.
 	Over map[string][]string
 	// Network names the machine's network: two ends with the same share all ports and counters. Containers have their
 	// own.
 	Network string
 }
 
-// FindPorts looks for the ports that tests between a client and an address of a server should take. At the client it is
-// the port in whose subnet the address lies, and where there is none or several, the one that the routes name; at the
-// server the port that has the address. Where the client's route has several next hops (ECMP), it is the ports of all
-// of them, and at the server those that have the addresses of these hops. What a target does not tell is empty.
+// FindPorts looks for the ports that tests between a client and an address of a server should use. At the client it is
+// the port whose subnet contains the address; if there is none or several, it is the port that the routes name. At the
+// server it is the port that has the address. If the client's route has several next hops (ECMP), it is the ports of
+// all of them, and at the server the ports with the addresses of these hops. What a target does not report is empty.
 func FindPorts(ctx context.Context, client, server host.Target, address string) (at, there Ports, err error) {
 	of, err := netip.ParseAddr(address)
 	if err != nil {
@@ -207,7 +207,7 @@ func PortsOver(t host.Target) map[string][]string {
 		lower := path.Base(path.Dir(full))
 		over[lower] = append(over[lower], strings.TrimPrefix(path.Base(full), "upper_"))
 	}
-	for range over { // what lies on what lies on it, as deep as there are ports
+	for range over { // ports on ports on it, as deep as there are ports
 		for lower, uppers := range over {
 			for _, u := range uppers {
 				for _, above := range over[u] {

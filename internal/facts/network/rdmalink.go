@@ -27,8 +27,8 @@ func RDMALinks(ctx context.Context, t host.Target) ([]RDMALink, error) {
 	return links, fromRDMA(ctx, t, &links, "rdma", "-j", "link", "show")
 }
 
-// ListeningRDMA says whether anything on a target waits for connections of RDMA at a port, at any address. It has no
-// TCP port, and the kernel tells of it only to rdma(8). The command prints:
+// ListeningRDMA reports whether anything on a target waits for RDMA connections at a port, at any address. Such a
+// listener has no TCP port, and the kernel reports it only to rdma(8). The command prints:
 //
 //	[{"ifindex":0,"ifname":"rxe0","cm-idn":0,"state":"LISTEN","ps":"TCP","pid":199,"comm":"ib_write_bw","src-addr":"0.0.0.0:5201"}]
 func ListeningRDMA(ctx context.Context, t host.Target, port int) (bool, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// The rules and routes of both protocols. Without a protocol "show table all" prints those of IPv6 as well, and rule
-// those of IPv4 only.
+// The rules and routes of both protocols. Without a protocol "show table all" prints IPv6 routes as well, and rule
+// prints only IPv4 rules.
 func ruleCommand() []string { return []string{"ip", "-json", "rule", "show"} }
 
 func rule6Command() []string { return []string{"ip", "-6", "-json", "rule", "show"} }
@@ -93,8 +93,7 @@ func CollectRoutes(r collect.Reader, in collect.Scope) []lab.Fact {
 	return t.Facts
 }
 
-// parseRules counts the rules that somebody added. The kernel sets up one for each of the tables local, main and (IPv4
-// only) default.
+// parseRules counts the added rules. The kernel sets up one for each of the tables local, main and (IPv4 only) default.
 //
 //	[{"priority":0,"src":"all","table":"local"},
 //	 {"priority":100,"src":"192.0.2.130","table":"101"},
@@ -118,7 +117,7 @@ func parseRules(p collect.Printed) (added int, err error) {
 	return added, nil
 }
 
-// parseRoutes says whether a route has more than one next hop.
+// parseRoutes reports whether a route has more than one next hop.
 //
 //	[{"dst":"default","flags":[],"nexthops":[{"gateway":"192.0.2.1","dev":"eth0","weight":1,"flags":[]},
 //	                                          {"gateway":"192.0.2.129","dev":"eth1","weight":1,"flags":[]}]},

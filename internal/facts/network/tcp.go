@@ -126,8 +126,8 @@ func parseProtocols(text, protocol, name string) (int64, bool) {
 	return 0, false
 }
 
-// balancer says whether irqbalance runs. It is a look at the names of processes, because neither its socket nor its
-// unit says that it is alive.
+// balancer reports whether irqbalance runs. It looks at the names of processes, because neither irqbalance's socket nor
+// its unit shows that it is alive.
 func balancer(r collect.Reader, all machine.Processes) lab.Fact {
 	const key, source = "net.irqbalance", "/proc/*/comm"
 	if p, ok := all.Called(func(comm string) bool { return comm == "irqbalance" }); ok {

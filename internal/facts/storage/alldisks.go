@@ -25,7 +25,7 @@ func CollectAllDisks(r collect.Reader, in collect.Scope, interrupts map[int]stri
 		d := disks[i]
 		facts := s.disk("disk", d.Name).facts()
 		if partOf(d.path, scsiHost()) == "" {
-			// Only SCSI knows a depth of its own; elsewhere the queue's number of requests is all there is.
+			// Only SCSI has a separate queue depth; elsewhere there is only the queue's number of requests.
 			facts = slices.DeleteFunc(facts, func(f lab.Fact) bool {
 				return f.Key == "disk.queue_depth" && f.Unknown != ""
 			})
@@ -156,8 +156,8 @@ var (
 	vmbusPart    = prose.Pattern(`^VMBUS:`)
 )
 
-// diskHolders names what lies on a disk and its partitions: the devices made of them, and those that are mounted or
-// swapped to.
+// diskHolders names the users of a disk and its partitions: the devices made of them, and partitions that are mounted
+// or swapped to.
 func (v *inventory) diskHolders(disk string, used map[string]bool) lab.Fact {
 	held := v.holders(disk, used)
 	for _, p := range v.partitions[disk] {
@@ -195,7 +195,7 @@ func (v *inventory) misaligned(disk string) lab.Fact {
 	for _, p := range v.partitions[disk] {
 		start, err := v.Number(Class(p) + "/start")
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // mmcblk0boot0 lies in the folder of mmcblk0, too, and is memory of its own
+			continue // mmcblk0boot0 is in the folder of mmcblk0, too, and is separate memory
 		}
 		if err != nil {
 			return collect.Unknown(key, Class(p)+"/start", collect.Why(err))

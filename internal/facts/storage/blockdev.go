@@ -32,7 +32,7 @@ type layer struct {
 	Below []string
 }
 
-// describe says what the layer is in a few words: "dm-2 (lvm vg-data)", "md0 (raid1)".
+// describe describes the layer in a few words: "dm-2 (lvm vg-data)", "md0 (raid1)".
 func (l layer) describe(r collect.Reader) string {
 	dir := Class(l.Name)
 	switch l.Kind {
@@ -156,8 +156,8 @@ func (s Stack) Layers(tops ...string) []layer {
 	return found
 }
 
-// Disks are the whole disks under some block devices, sorted. A loop device whose file lies on no disk (on a tmpfs)
-// is a disk itself: its counters are the only ones that show what arrived.
+// Disks returns the whole disks under some block devices, sorted. A loop device whose file is on no disk (on a tmpfs)
+// is itself a disk: only its counters show what arrived.
 func (s Stack) Disks(tops ...string) []string {
 	var disks []string
 	for _, l := range s.Layers(tops...) {
@@ -169,7 +169,7 @@ func (s Stack) Disks(tops ...string) []string {
 	return disks
 }
 
-// ofFile names the block devices that the file system of a file lies on, or the device when the file is a node.
+// ofFile names the block devices under the file system of a file, or the device if the file is a node.
 func (s Stack) ofFile(file string) []string {
 	if name, ok := s.byNode(file); ok {
 		return []string{name}
@@ -182,8 +182,8 @@ func (s Stack) ofFile(file string) []string {
 	return s.OfMount(m)
 }
 
-// OfMount names the block devices that a mount lies on directly; none for what lies in memory or on a server, and for
-// an overlay, whose layers may be out of sight.
+// OfMount names the block devices directly under a mount. It returns none for a file system in memory or on a server,
+// and none for an overlay, whose layers may be out of sight.
 func (s Stack) OfMount(m collect.Mount) []string {
 	if !strings.HasPrefix(m.Device, "0:") {
 		if name, ok := s.byNumber(m.Device); ok {

@@ -17,7 +17,7 @@ import (
 // underTest is the role of the disks whose numbers are measured.
 const underTest = "disk" + catalogue.UnderTestRole
 
-// CollectPlace says how the place is built: the device itself and what it lies on.
+// CollectPlace describes the place's structure: the device itself and the devices under it.
 func CollectPlace(r collect.Reader, in collect.Scope) []lab.Fact {
 	if in.Place.Kind != lab.Directory && in.Place.Kind != lab.Device {
 		return nil
@@ -169,7 +169,7 @@ func (s Stack) Tops(place lab.Place) []string {
 	return s.OfMount(m)
 }
 
-// ofQueue reads an attribute of a device's queue; a partition has none of its own, its disk's holds.
+// ofQueue reads an attribute of a device's queue; for a partition it reads the attribute of the disk.
 func (s Stack) ofQueue(key, name, attribute string) lab.Fact {
 	if l := s.Layer(name); l.Kind == "partition" && len(l.Below) > 0 {
 		name = l.Below[0]
@@ -287,7 +287,7 @@ func parseSerialPage(data []byte) string {
 	return text
 }
 
-// driver names the driver that carries the disk's I/O: that of the NVMe controller, of the disk itself (sd,
+// driver names the driver that carries the disk's I/O: the driver of the NVMe controller, of the disk itself (sd,
 // virtio_blk), or, for an NVMe disk with several paths, of its first controller.
 func (d disk) driver() lab.Fact {
 	dev := Class(d.name) + "/device"
@@ -388,7 +388,7 @@ func diskInterrupts(s Stack, disks []blockDevice, names map[int]string) map[stri
 	return answers
 }
 
-// controllerOf names what raises a disk's interrupts: its PCI function, or the virtio device that lies on no PCI bus.
+// controllerOf names the source of a disk's interrupts: its PCI function, or the virtio device if it is on no PCI bus.
 func controllerOf(s Stack, d blockDevice) string {
 	if address, ok := s.disk("disk", d.Name).pciAddress(); ok {
 		return address

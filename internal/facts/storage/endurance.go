@@ -28,8 +28,8 @@ type Wear struct {
 	Unknown string
 }
 
-// Endurance asks a drive for its wear: nvme-cli first, smartctl next. Both need root and a drive that answers; where
-// neither tells, Unknown says what each said. smartctl is told to leave a sleeping disk asleep.
+// Endurance asks a drive for its wear: nvme-cli first, smartctl next. Both need root and a drive that answers. If
+// neither reports it, Unknown has the message of each. smartctl gets the option to leave a sleeping disk asleep.
 func Endurance(ctx context.Context, t host.Target, disk string) Wear {
 	node := "/dev/" + strings.ReplaceAll(disk, "!", "/")
 	var reasons []string
@@ -144,12 +144,12 @@ func wearOf(percent, written amount, unit float64) (Wear, error) {
 	return w, nil
 }
 
-// estimateRated guesses the bytes that a drive is rated for, which hardly any drive tells: what was written, by the
-// share of life that it used up. The share is a whole percentage, cut off, so the truth for p% lies between
-// written/(p+1)% and written/p%; the lower end is taken, so that a plan to write never seems smaller than it is. Up to
-// 1% the two ends lie too far apart for an estimate to mean anything, and a drive at 255 has stopped counting; both
-// give 0. The guess assumes that the drive goes on to be written as it was: small random writes wear it faster than the
-// maker's figure says.
+// estimateRated guesses the bytes that a drive is rated for, which hardly any drive reports: the bytes written, divided
+// by the share of life that they used up. The share is a whole percentage, rounded down, so the truth for p% lies
+// between written/(p+1)% and written/p%. The lower end is taken, so that a plan to write never seems smaller than it
+// is. Up to 1% the two ends are too far apart for an estimate to mean anything, and a drive at 255 has stopped
+// counting; both give 0. The guess assumes that the kind of writes stays the same: small random writes wear a drive
+// faster than the maker's figure assumes.
 func estimateRated(percent float64, written int64) int64 {
 	if percent < 2 || percent >= 255 || written <= 0 {
 		return 0

@@ -13,10 +13,10 @@ import (
 // disks are then answered without looking at every device for each of them.
 type inventory struct {
 	collect.Reader
-	// devices are sorted by name, index tells where one is.
+	// devices are sorted by name; index has the index of a name.
 	devices []blockDevice
 	index   map[string]int
-	// partitions are those of a disk.
+	// partitions are the partitions of each disk.
 	partitions map[string][]string
 	// mapped are kernel names by the names that device mapper gives: "vg-data" is "dm-1".
 	mapped map[string]string
@@ -122,15 +122,15 @@ var (
 	drbdName   = prose.Pattern(`^drbd\d+$`)
 	zvolName   = prose.Pattern(`^zd\d+$`)
 	memoryName = prose.Pattern(`^z?ram\d+$`)
-	// Optical and floppy drives, which nobody measures.
+	// Optical and floppy drives are not measured.
 	mediaName = prose.Pattern(`^(sr|fd)\d+$`)
 )
 
 // IsMedia reports whether a device is an optical or a floppy drive, by its name.
 func IsMedia(name string) bool { return mediaName().MatchString(name) }
 
-// wholeDisks are the disks that facts are about: not partitions, not devices made of others, none in memory, none of
-// size zero (an empty card reader). A loop device whose file lies on no disk is one: nothing else shows what arrives
+// wholeDisks returns the disks that facts are about: not partitions, not devices made of others, none in memory, none
+// of size zero (an empty card reader). A loop device whose file is on no disk is one: nothing else shows what arrives
 // there.
 func (v *inventory) wholeDisks() []blockDevice {
 	var disks []blockDevice
@@ -161,7 +161,7 @@ func (v *inventory) volumes() []blockDevice {
 	return found
 }
 
-// holders names what lies on a device: devices made of it, and its name when it is mounted or swapped to.
+// holders names the users of a device: devices made of it, and its own name if it is mounted or swapped to.
 func (v *inventory) holders(name string, used map[string]bool) []string {
 	held := v.Names(Class(name) + "/holders")
 	if used[name] {

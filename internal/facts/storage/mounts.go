@@ -43,7 +43,7 @@ func dataMounts(all []collect.Mount) []collect.Mount {
 		}
 		key := m.Device
 		if m.Kind == "btrfs" {
-			key += " " + m.Root // subvolumes are mounted one by one and can have options of their own
+			key += " " + m.Root // subvolumes are mounted one by one and can have different options
 		}
 		if seen[key] {
 			continue
@@ -89,7 +89,8 @@ func holdsData(m collect.Mount) bool {
 	return true
 }
 
-// local says whether a file system answers by itself. One on a server, or served by a process, may hang whoever asks.
+// local reports whether a file system answers without a server. A file system on a server, or served by a process, may
+// block its callers forever.
 func local(kind string) bool {
 	switch kind {
 	case "ext2", "ext3", "ext4", "xfs", "btrfs", "bcachefs", "f2fs", "zfs", "tmpfs", "vfat", "exfat", "ntfs3", "jfs",
@@ -244,8 +245,8 @@ var (
 	trim           = prose.Pattern(`^fstrim$`)
 )
 
-// background looks for work that goes on in file systems by itself and disturbs measurements. btrfs says itself what it
-// is doing; otherwise a thread's name tells the work and the type of file system, but not which one of that type.
+// background looks for background work in file systems, which disturbs measurements. btrfs reports its own work. For
+// other types, a thread's name shows the work and the type of file system, but not which file system of that type.
 //
 //	/proc/1123/comm:                                       ext4lazyinit
 //	/sys/fs/btrfs/3f1a2b4c-…/exclusive_operation:          balance
@@ -302,8 +303,8 @@ type Space struct {
 	Files, FreeFiles int64
 }
 
-// roomLimit is what the answer may take. Nothing is measured without it, so that a busy machine, or one that is far
-// away, has longer than for a fact of a snapshot, which would only be unknown.
+// roomLimit is the longest time for the answer. Nothing is measured without it, so a busy or distant machine gets more
+// time than for a fact of a snapshot, which would only be unknown.
 const roomLimit = time.Minute
 
 // Free asks how much room a folder's file system has.
@@ -311,7 +312,7 @@ func Free(ctx context.Context, t host.Target, dir string) (Space, error) {
 	within, cancel := context.WithTimeout(ctx, roomLimit)
 	defer cancel()
 	p := collect.RunCommand(within, t, spaceCommand(dir))
-	if err := ctx.Err(); err != nil { // it was stopped, which is no fault of the file system
+	if err := ctx.Err(); err != nil { // it was stopped, so the file system is not at fault
 		return Space{}, err
 	}
 	s, err := parseSpace(p)
@@ -322,8 +323,8 @@ func Free(ctx context.Context, t host.Target, dir string) (Space, error) {
 	return s, nil
 }
 
-// spaceCommand prints statfs(2). An fs.FS has no such call, and over SSH there is no other way; the format is the same
-// in GNU coreutils and in BusyBox. %S is the size of a block, %b all blocks, %f the free ones, %a those for plain
+// spaceCommand prints statfs(2). An fs.FS has no such call, and over SSH only a command can make it; the format is the
+// same in GNU coreutils and in BusyBox. %S is the size of a block, %b all blocks, %f the free ones, %a those for plain
 // users, %c and %d inodes and free inodes.
 func spaceCommand(dir string) []string { return []string{"stat", "-f", "-c", "%S %b %f %a %c %d", dir} }
 
@@ -360,7 +361,7 @@ func parseSpace(p collect.Printed) (Space, error) {
 	return Space{Total: n[0] * n[1], Free: n[0] * n[2], Available: n[0] * n[3], Files: n[4], FreeFiles: n[5]}, nil
 }
 
-// CollectFilesystem describes the file system of a directory; a device has none.
+// CollectFilesystem describes the file system of a directory. It returns nothing for a device.
 func CollectFilesystem(r collect.Reader, in collect.Scope) []lab.Fact {
 	if in.Place.Kind != lab.Directory {
 		return nil

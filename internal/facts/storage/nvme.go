@@ -18,8 +18,8 @@ import (
 // maxAsked is how many drives are asked themselves: each question is a command that the drive answers beside its work.
 const maxAsked = 64
 
-// nvmeDisks are the namespaces whose drives can be asked without danger: those behind a local controller that is alive.
-// A controller across a network may not answer, and one that is being reset makes the asker wait.
+// nvmeDisks returns the namespaces whose drives can be queried safely: they are behind a local controller that is
+// alive. A controller across a network may not answer, and a controller that is being reset makes the caller wait.
 func nvmeDisks(s Stack) (asked []blockDevice, refused map[string]string) {
 	refused = map[string]string{}
 	for _, d := range s.known.wholeDisks() {
@@ -81,7 +81,7 @@ func cannotRun(r collect.Reader, program, pack string) string {
 	return pack + " is not installed"
 }
 
-// CollectNVMe says what drives tell when they are asked: temperature through the kernel's sensor, formats and health
+// CollectNVMe collects what drives report when queried: temperature through the kernel's sensor, formats and health
 // through nvme-cli.
 func CollectNVMe(r collect.Reader, in collect.Scope) []lab.Fact {
 	s := inventoryOf(r, in)

@@ -19,8 +19,8 @@ import (
 // no disks under tmpfs, overlay, ZFS (it hides them from /sys) or a file system on a server. An empty path is a place
 // of kind lab.NoPlace.
 //
-// A relative path counts from headroom's own working directory. Whatever can't be measured (a regular file, a character
-// device, nothing at all) is an error of kind lab.Usage that says what to give instead.
+// A relative path counts from headroom's own working directory. A path that can't be measured (a regular file, a
+// character device, nothing at all) is an error of kind lab.Usage with a hint what to give instead.
 func ResolvePlace(ctx context.Context, t host.Target, name string) (lab.Place, error) {
 	if err := ctx.Err(); err != nil {
 		return lab.Place{}, err
@@ -81,7 +81,7 @@ func usage(t host.Target, what string, hints ...string) error {
 	return &lab.Error{Kind: lab.Usage, What: what, Target: host.RemoteName(t), Hints: hints}
 }
 
-// placeError says why there is nothing to measure at a path.
+// placeError explains why a path can't be measured.
 func placeError(t host.Target, full string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && collect.Below(full, "/dev"):
@@ -95,7 +95,8 @@ func placeError(t host.Target, full string, err error) error {
 	return &lab.Error{Kind: lab.Usage, What: "can't look at " + full, Target: host.RemoteName(t), Err: err}
 }
 
-// wrongKind says what to give instead of something that is neither a directory nor a block device.
+// wrongKind returns the error for a path that is neither a directory nor a block device, with a hint what to give
+// instead.
 func wrongKind(t host.Target, full string, mode fs.FileMode) error {
 	dir := path.Dir(full)
 	switch {
@@ -117,10 +118,10 @@ func wrongKind(t host.Target, full string, mode fs.FileMode) error {
 		"give a directory for a scratch file, or a block device")
 }
 
-// SameDevice says whether a path, such as that of the store, lies on a disk of the place, so that writing there would
-// disturb a measurement. The path need not exist yet: its nearest parent that does is looked at. Two folders on the
-// same file system without disks (an NFS export, an overlay) are on the same device as well, but for file systems
-// in memory, where writing disturbs no device.
+// SameDevice reports whether a path, such as the path of the store, is on a disk of the place, so that writing there
+// would disturb a measurement. The path need not exist yet: its nearest existing parent is looked at. Two folders on
+// the same file system without disks (an NFS export, an overlay) are on the same device as well. The exception is a
+// file system in memory, where writing disturbs no device.
 func SameDevice(ctx context.Context, t host.Target, place lab.Place, name string) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err

@@ -9,8 +9,8 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Stacked says whether a place lies on another: known is false where the kernel does not say what is underneath, as for
-// DRBD, network and in-memory file systems.
+// Stacked reports whether a place is on top of another. known is false if the kernel does not show what is underneath,
+// as for DRBD, network and in-memory file systems.
 func Stacked(ctx context.Context, t host.Target, lower, upper lab.Place) (on, known bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, false, err

@@ -82,7 +82,7 @@ func (s Stack) volume(d blockDevice, used map[string]bool, mapped string) []lab.
 	return append(facts, queue{s.Reader, "volume", d.Name}.ofVolume()...)
 }
 
-// disksUnder are the disks under a device; none for one that hides what it is made of (a volume of ZFS).
+// disksUnder returns the disks under a device; none for a device that hides its members (a volume of ZFS).
 func (s Stack) disksUnder(name string) []string {
 	return slices.DeleteFunc(s.Disks(name), func(disk string) bool { return disk == name })
 }
@@ -399,12 +399,12 @@ type multipathMap struct {
 	groups int
 	// policies are the path selectors, each once.
 	policies []string
-	// active are the paths that carry I/O: the working ones of the active group, or, while no I/O has been done and no
-	// group is active, of the one that will be used first.
+	// active are the paths that carry I/O: the working paths of the active group. While no I/O has been done and no
+	// group is active, they are the paths of the group that will be used first.
 	active int
 }
 
-// words takes words off a list of parameters. When one is missing or no number, failed stays set.
+// words takes words off a list of parameters. If one is missing or not a number, failed stays set.
 type words struct {
 	left   []string
 	failed bool
@@ -467,7 +467,7 @@ func parseMultipathTable(params []string) (multipathMap, bool) {
 // active, "E" enabled, "D" disabled; and behind each path "A" or "F" (failed) and the number of failures.
 //
 //	2 0 0 0 2 1 A 0 1 2 8:32 A 0 0 1 E 0 1 2 8:48 A 0 0 1
-//	2 0 0 0 1 1 E 0 2 1 8:0 A 0 0 8:16 A 0 0                      (nobody has read or written yet)
+//	2 0 0 0 1 1 E 0 2 1 8:0 A 0 0 8:16 A 0 0                      (no I/O has been done yet)
 func parseMultipathStatus(params []string) (multipathMap, bool) {
 	w := words{left: params}
 	w.skip(w.number())
