@@ -27,10 +27,10 @@ type MetricEstimate struct {
 	Width float64
 }
 
-// Precise says whether nothing is left to be known of the cell.
+// Precise reports whether the cell has values and no interval of it is wider than within.
 func (s CellEstimate) Precise(within float64) bool { return s.N > 0 && s.Width() <= within }
 
-// Width is that of the metric that is known least; +Inf when none is known.
+// Width returns the width of the widest interval of the cell's metrics; +Inf when there is none.
 func (s CellEstimate) Width() float64 {
 	if len(s.Metrics) == 0 {
 		return math.Inf(1)

@@ -33,8 +33,7 @@ type Pairs struct {
 }
 
 // Paired is the plan that compares cells on terms. Budget is in seconds, 0 for none; the plan ends before a pair that
-// would go beyond it. Cells of one stage come before those of the next; how often a cell is to be repeated is for the
-// terms to say.
+// would go beyond it. Cells of one stage come before those of the next; the terms decide how often a cell is repeated.
 func Paired(cells []Cell, terms lab.Terms, budget float64, seed uint64) *Pairs {
 	return &Pairs{cells: cells, terms: terms,
 		looks:  stat.NewGroupSequential(1-stat.FamilyWise(terms.Alpha, terms.Claims), terms.FirstPairs()),
@@ -44,7 +43,7 @@ func Paired(cells []Cell, terms lab.Terms, budget float64, seed uint64) *Pairs {
 // pairsPerBlock is the number of pairs in a block.
 const pairsPerBlock = 2
 
-// Next is the next half of a pair. The numbers of a repetition and of its block are that of the pair within its cell.
+// Next returns the next half of a pair. The repetition and its block have the number of the pair within its cell.
 func (p *Pairs) Next(done []Done) (Repetition, bool) {
 	for _, stage := range stages(p.cells) {
 		cells := p.sort(stage, done)
@@ -96,7 +95,7 @@ func (p *Pairs) order(c *cellPairs, pair int) [2]string {
 	return [2]string{Base, New}
 }
 
-// fitsBudget says whether another pair of the cell fits into the budget, going by the longest that it had so far.
+// fitsBudget reports whether another pair of the cell fits into the budget, going by the longest that it had so far.
 func (p *Pairs) fitsBudget(done []Done, c *cellPairs) bool {
 	if p.budget == 0 {
 		return true

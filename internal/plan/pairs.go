@@ -34,7 +34,8 @@ const (
 	Failing     Ending = "failing"  // no pair of the first block could be measured
 )
 
-// Verdicts are those of a cell's metrics, by name, and why the cell ended. There are none before its first pair.
+// Verdicts returns the verdicts of a cell's metrics, by name, and why the cell ended. There are none before its first
+// pair.
 func (p *Pairs) Verdicts(cell string, done []Done) ([]PairedMetric, Ending) {
 	c := p.sort([]Cell{{ID: cell}}, done)[0]
 	return c.metrics(), c.ending()
@@ -111,7 +112,7 @@ func (c *cellPairs) futile(s PairedMetric) bool {
 	return s.Zeros || c.looks.Futile(s.Change, c.terms.Margin, c.terms.Pairs)
 }
 
-// wants says whether a pair of this number is to be measured, when all before it have been.
+// wants reports whether the pair of this number must be measured, once all pairs before it have been.
 func (c *cellPairs) wants(pair int) bool {
 	if pair <= len(c.pairs) {
 		return true
@@ -170,7 +171,7 @@ func metricsOf(pairs []map[string]Done) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// blocks are those of one metric that have all four values.
+// blocks returns the blocks that have all four values of one metric.
 func blocks(pairs []map[string]Done, metric string) []stat.TwoPairs {
 	var list []stat.TwoPairs
 	for i := 0; i+1 < len(pairs); i += pairsPerBlock {
@@ -199,7 +200,8 @@ func logRatios(pairs []map[string]Done, metric string) (logs []float64) {
 	return logs
 }
 
-// zeros says whether a side stood still in some pair. Leaving that out would make it look as fast as when it did not.
+// zeros reports whether a side stood still in some pair. Leaving that out would make it look as fast as when it did
+// not.
 func zeros(pairs []map[string]Done, metric string) bool {
 	return slices.ContainsFunc(pairs, func(pair map[string]Done) bool {
 		for _, half := range pair {

@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/stat"
 )
 
-// PerVisit says what the visits of an experiment differ by, and how many repetitions of every cell in a visit give the
+// PerVisit is how much the visits of an experiment differ, and how many repetitions of every cell in a visit give the
 // narrowest intervals for the time.
 type PerVisit struct {
 	// Boots says that every visit is a boot.
@@ -18,9 +18,9 @@ type PerVisit struct {
 	// Visits that were made of levels, and how many Repetitions of a cell one of them has at most.
 	Visits      int `json:"visits"`
 	Repetitions int `json:"repetitions"`
-	// VisitSeconds is what a visit takes besides its repetitions: the boot or change, and all else until the first load
-	// begins. RepetitionSeconds is what one repetition of all cells takes. Absent where starts and lengths of loads are
-	// not on record.
+	// VisitSeconds is how long a visit takes apart from its repetitions: the boot or change, and all else until the
+	// first load begins. RepetitionSeconds is what one repetition of all cells takes. Absent where starts and lengths
+	// of loads are not on record.
 	VisitSeconds      *float64 `json:"visit_seconds,omitempty"`
 	RepetitionSeconds *float64 `json:"repetition_seconds,omitempty"`
 	// Metrics are the deciding metrics of all cells, the one with the widest interval first: that one decides when an
@@ -127,12 +127,12 @@ func deviation(variance float64) *float64 {
 	return &d
 }
 
-// atLevel says whether a cell is one of the levels', and not of the reference, which is another machine.
+// atLevel reports whether a cell is one of the levels', and not of the reference, which is another machine.
 func (v *VisitRecord) atLevel(c lab.Cell) bool {
 	return c.Arm != "" && (v.run.Experiment == nil || c.Arm != v.run.Experiment.Reference)
 }
 
-// loads are those of the suite, in its order.
+// loads returns the loads of the suite, in its order.
 func (v *VisitRecord) loads() []string {
 	var list []string
 	for _, c := range v.run.Cells {
@@ -205,10 +205,10 @@ func (v *VisitRecord) boots(cell, metric string) []stat.Boot {
 	return boots
 }
 
-// costs are the seconds that a visit takes besides its repetitions, and those of one repetition of all cells. They are
-// read off the gaps between the end of a load and the start of the next one: all that happens there is in them, a
-// scratch file that is written again after a boot too, which the record of a repetition leaves out of what it took.
-// Medians, because a run that was interrupted has a gap that is none of either.
+// costs returns the seconds that a visit takes apart from its repetitions, and the seconds of one repetition of all
+// cells. They are read off the gaps between the end of a load and the start of the next one: all that happens there is
+// in them, a scratch file that is written again after a boot too, which the record of a repetition leaves out of what
+// it took. Medians, because a run that was interrupted has a gap that is none of either.
 func (v *VisitRecord) costs() (visit, repetition float64, known bool) {
 	reps := slices.DeleteFunc(slices.Clone(v.reps), func(r lab.Repetition) bool { return r.Start.IsZero() })
 	slices.SortStableFunc(reps, func(a, b lab.Repetition) int { return a.Start.Compare(b.Start) })
@@ -228,7 +228,7 @@ func (v *VisitRecord) costs() (visit, repetition float64, known bool) {
 			lengths[c.Load()] = append(lengths[c.Load()], r.Seconds)
 		}
 		if i == 0 || reps[i-1].Seconds <= 0 {
-			continue // nobody knows when the load before it ended
+			continue // it is unknown when the load before it ended
 		}
 		before := reps[i-1]
 		seconds := max(0, r.Start.Sub(before.Start).Seconds()-before.Seconds)

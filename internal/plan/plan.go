@@ -68,8 +68,8 @@ func lastBlock(order []Repetition) int {
 	return last
 }
 
-// Sequential finishes each cell before it begins the next. Whatever drifts meanwhile (caches, heat, garbage
-// collection) is then charged to the later cells; use it only to repeat what somebody else did.
+// Sequential finishes each cell before it begins the next. Whatever drifts meanwhile (caches, heat, garbage collection)
+// is then charged to the later cells; use it only to repeat a measurement of others.
 func Sequential(cells []Cell, _ uint64) []Repetition {
 	var order []Repetition
 	for i, c := range cells {
@@ -159,11 +159,11 @@ func inBlocks(cells []Cell, orderOf func(block int) []int) []Repetition {
 	return order
 }
 
-// Plan says what comes next. It is asked after every repetition, so that it can act on what was measured; the same
-// results give the same answer, so that an interrupted run goes on as if nothing had happened.
+// Plan decides which repetition follows. It is asked after every repetition, so that it can act on the results. The
+// same results give the same answer, so an interrupted run continues as if nothing had happened.
 type Plan interface {
-	// Next is the repetition to carry out now; false when the plan has come to its end. Done are those that ended, in
-	// that order.
+	// Next returns the repetition to carry out now; false when the plan has ended. done has the repetitions that ended,
+	// in that order.
 	Next(done []Done) (Repetition, bool)
 }
 

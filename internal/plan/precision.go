@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Goal says when a plan by precision has come to its end: at what comes first.
+// Goal is when a plan by precision ends: as soon as one of its limits is reached.
 type Goal struct {
 	// Within is how far an interval may reach from its median, as a share of it: 0.03. 0 asks for no precision in
 	// particular, so that the budget is spent where intervals are widest.
@@ -16,7 +16,7 @@ type Goal struct {
 	Most int
 }
 
-// confidence of the intervals that are to be narrow.
+// confidence of the intervals that the plan makes narrow.
 const confidence = 0.95
 
 // Precision is a plan that repeats what is not known well enough. The first pass is over all cells. Each further one is
@@ -83,7 +83,7 @@ func (h history) has(stages [][]Cell) bool {
 	return false
 }
 
-// inStage goes on with the pass that was begun, or begins the next. First is the block of the stage's first pass.
+// inStage continues the pass that was begun, or begins the next. first is the block of the stage's first pass.
 func (p *Precision) inStage(stage []Cell, first, block int, h history, allowance float64) (Repetition, bool) {
 	for ; ; block++ {
 		before, position := history{}, 0
@@ -188,7 +188,7 @@ func seconds(c Cell, done []Done) float64 {
 	return sum(ended) / float64(len(ended))
 }
 
-// Pass is how many seconds one pass over all cells is expected to take; 0 when nobody knows.
+// Pass returns how many seconds one pass over all cells is expected to take; 0 when that is unknown.
 func (p *Precision) Pass() float64 {
 	total := 0.0
 	for _, c := range p.cells {

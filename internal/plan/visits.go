@@ -12,13 +12,13 @@ type Visits struct {
 	seed     uint64
 }
 
-// VisitedArm is an arm with its cells; Repetitions of a cell are those of one visit.
+// VisitedArm is an arm with its cells; Repetitions of a cell count one visit.
 type VisitedArm struct {
 	ID    string
 	Cells []Cell
 }
 
-// VisitTerms say how long to go on.
+// VisitTerms are the limits of a plan of visits.
 type VisitTerms struct {
 	// First is the number of the first block: 0 or 1, or more for a plan that follows another.
 	First int
@@ -129,7 +129,7 @@ func (p *Visits) shareOf(arms []VisitedArm) float64 {
 	return count(arms) / whole
 }
 
-// order of a block. An arm that is left out leaves the order of the others as it was.
+// order of a block. An arm that is left out does not change the order of the others.
 func (p *Visits) order(block int, arms []VisitedArm) []Repetition {
 	places := random(p.seed, "arms", block).Perm(len(p.arms))
 	var order []Repetition

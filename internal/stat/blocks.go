@@ -137,12 +137,12 @@ func distinct(list []int) []int {
 	return slices.Compact(list)
 }
 
-// BlockedChange is a change between arms of blocks, with what tells how it will go on. Its N are the blocks that have
-// all arms of it, its Spread the standard deviation of its logarithm in one block.
+// BlockedChange is a change between arms of blocks, with the figures that predict its further course. Its N are the
+// blocks that have all arms of it, its Spread the standard deviation of its logarithm in one block.
 type BlockedChange struct {
 	Change
-	// freedom of the spread, and how many visits' worth the change is known by: its variance is that of a visit divided
-	// by it.
+	// freedom of the spread, and how many visits' worth the change is known by: its variance is the variance of a visit
+	// divided by visits.
 	freedom, visits float64
 }
 
@@ -194,10 +194,10 @@ func (b *Blocks) Change(weights map[int]float64, alpha float64) BlockedChange {
 		c.freedom, c.visits}
 }
 
-// Interaction estimates how many times as much an arm does as other arms predict. weights are those of Change, with 1
-// for the arm. There are three predictions: that effects multiply, that they add to the rate, and that they add to the
-// time of an I/O. Nobody knows beforehand which of them a machine follows. The ratio is against the nearest of the
-// three, and 1 between them. The interval excludes 1 only if that of each prediction does.
+// Interaction estimates how many times as much an arm does as other arms predict. weights are as in Change, with 1 for
+// the arm. There are three predictions: that effects multiply, that they add to the rate, and that they add to the time
+// of an I/O. It is unknown beforehand which of them a machine follows. The ratio is against the nearest of the three,
+// and 1 between them. The interval excludes 1 only if that of each prediction does.
 func (b *Blocks) Interaction(arm int, weights map[int]float64, alpha float64) BlockedChange {
 	product := b.Change(weights, alpha)
 	if math.IsNaN(product.Ratio) {
@@ -272,7 +272,7 @@ func fewestBlocks(alpha float64) int {
 	return max(3, int(math.Ceil(math.Log(4/alpha)/math.Log(12))))
 }
 
-// Futile is Futile for a change in blocks that all arms of it go on to be visited in, most at most.
+// Futile is Futile for a change whose arms are all visited in further blocks, up to most blocks.
 func (c BlockedChange) Futile(margin float64, most int) bool {
 	if !c.Known() || c.Decide(margin) != Undecided {
 		return false

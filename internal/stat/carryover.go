@@ -43,10 +43,10 @@ const carryOverAlpha = 0.02
 // Found says that one side leaves more to what follows it than the other.
 func (c CarryOver) Found() bool { return c.Marked > 0 && c.P < carryOverAlpha }
 
-// FindCarryOver asks it of all loads together, each of whose sides has a level of its own: of what follows the new side
-// at once and of what follows it within a few runs, since caches that fold, data that is written back and garbage
-// that is collected last for minutes. The likelier of both is taken. That the second of a pair is slower on both sides
-// is none: what follows the new side is then slower on the base, and faster on the new side.
+// FindCarryOver estimates the carry-over of all loads together; each side of each load has a separate level. It looks
+// at the run right after the new side, and at the next few runs after it, since caches that fold, data that is written
+// back and garbage that is collected last for minutes. The likelier of both is taken. That the second of a pair is
+// slower on both sides is none: what follows the new side is then slower on the base, and faster on the new side.
 func FindCarryOver(loads []Periods) CarryOver {
 	var likeliest CarryOver
 	for runs := 1; runs <= MostCarried; runs++ {

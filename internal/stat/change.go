@@ -19,7 +19,7 @@ type Change struct {
 // Decision is what an interval allows to be said.
 type Decision int
 
-// The decisions. Undecided is the zero value: nothing is claimed that nobody proved.
+// The decisions. Undecided is the zero value: nothing is claimed without proof.
 const (
 	Undecided Decision = iota
 	Same
@@ -45,7 +45,7 @@ func (c Change) Decide(margin float64) Decision {
 	return Undecided
 }
 
-// Known says whether there is an interval at all.
+// Known reports whether there is an interval at all.
 func (c Change) Known() bool { return !math.IsNaN(c.Lo) && !math.IsNaN(c.Hi) }
 
 // Agreeing returns the change with the ratio of two figures, one of each side, that are printed beside it. What was

@@ -17,7 +17,7 @@ func Pairwise(a, b []float64) []float64 {
 	return differences
 }
 
-// differences are those of Pairwise, of which only some are asked for: thousands of values a side have too many.
+// differences computes single differences of Pairwise on demand: thousands of values a side have too many to keep.
 type differences struct{ a, b []float64 } // in order
 
 func newDifferences(a, b []float64) differences {

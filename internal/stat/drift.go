@@ -63,7 +63,7 @@ func Drift(values []float64) Trend {
 	return Trend{Rise: slope * float64(n-1) / median, P: min(p, 1)}
 }
 
-// kendallVariance is that of the Mann-Kendall statistic under no trend, corrected for ties.
+// kendallVariance returns the variance of the Mann-Kendall statistic under no trend, corrected for ties.
 func kendallVariance(y []float64) float64 {
 	term := func(k float64) float64 { return k * (k - 1) * (2*k + 5) }
 	sorted := slices.Sorted(slices.Values(y))

@@ -23,8 +23,8 @@ const MinFromOthers = 2
 // unseenCorrelation is what is assumed of two values a member, which can't show how alike neighbours are.
 const unseenCorrelation = 0.8
 
-// FromOthers compares each row with the median of the other rows (of all, up to five). values[i][t] is what row i was
-// at time t; NaN where it was not measured. What moves all rows at a time (the median of their residuals then) is
+// FromOthers compares each row with the median of the other rows (of all, up to five). values[i][t] is the value of row
+// i at time t; NaN where it was not measured. What moves all rows at a time (the median of their residuals then) is
 // removed first. The level of a row is the mean of its logarithms.
 //
 // The median of the others stays where most are, however many of the rest are slow, and the spread is taken around each
@@ -34,8 +34,8 @@ const unseenCorrelation = 0.8
 // alike, by the correlation at lag 1 of all rows together, corrected for the length of the rows, at its upper limit.
 // Where levels last, no row is said to be farther off than others move.
 //
-// It can't distinguish a row that is slow from one that is slow for as long as it was measured, if no other row changes
-// its level meanwhile.
+// It can't distinguish a row that is always slow from one that is slow during the whole measurement only, if no other
+// row changes its level meanwhile.
 func FromOthers(values [][]float64, confidence float64) OthersCompared {
 	rows := logRows(values)
 	removeCommon(rows)

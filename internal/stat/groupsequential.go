@@ -8,11 +8,11 @@ import (
 )
 
 // GroupSequential is the plan of a comparison in turns that is looked at after every second pair and has its number of
-// pairs given beforehand. Its intervals cover the true ratio at all looks together with probability 1-alpha, as those
-// of PairedChange do, and are narrower: by a quarter where 20 pairs are given. Of alpha, two thirds are spent on the
-// pairs that are given. A fifth is for whoever goes on after them: there the critical values are those of a sequence
-// without an end. The rest is for noise that is not normal: where runs jump between two levels, large t are more
-// frequent.
+// pairs given beforehand. Its intervals cover the true ratio at all looks together with probability 1-alpha, as the
+// intervals of PairedChange do, and are narrower: by a quarter where 20 pairs are given. Of alpha, two thirds are spent
+// on the pairs that are given. A fifth is for comparisons that continue after them: there the critical values belong to
+// a sequence without an end. The rest is for noise that is not normal: where runs jump between two levels, large t are
+// more frequent.
 //
 // Sources: K. K. G. Lan and D. L. DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 70 (1983),
 // for spending alpha; C. Jennison and B. W. Turnbull, Group Sequential Methods with Applications to Clinical Trials
@@ -35,7 +35,7 @@ const (
 	nodes = 48
 )
 
-// NewGroupSequential plans so many pairs. An odd number is that of its last block begun.
+// NewGroupSequential plans so many pairs. An odd number is rounded up to whole blocks.
 func NewGroupSequential(alpha float64, pairs int) *GroupSequential {
 	g := &GroupSequential{alpha: alpha, critical: make([]float64, min((pairs+1)/2, maxBlocksPlanned))}
 	first := (FewestPairs(alpha) + 1) / 2
@@ -90,7 +90,7 @@ func freedomOf(blocks int) float64 { return float64(3*blocks - 2) }
 // that under "no change" points anywhere in its space with the same probability, whatever the size of the noise. t
 // depends only on where it points: with w the sum of the blocks' changes over the vector's length, t = sqrt(3n-2) ·
 // c/sqrt(1-c²), c = w/sqrt(n). The next block adds three dimensions, and where the longer vector points depends on the
-// shorter one through w alone. So the distribution of w among the comparisons that go on is followed from block to
+// shorter one through w alone. So the distribution of w among the comparisons that continue is followed from block to
 // block by one integral each.
 func statisticOf(w float64, blocks int) float64 {
 	c := w / math.Sqrt(float64(blocks))
@@ -118,7 +118,7 @@ func atFirst(blocks int) density {
 	}}
 }
 
-// within leaves what goes on: |w| up to an edge.
+// within keeps the comparisons that continue: |w| up to an edge.
 func (d density) within(edge float64) density {
 	d.edge = edge
 	return d

@@ -50,7 +50,7 @@ func insertBins(dstNs []int64, dstCounts []uint64, i int, ns []int64, counts []u
 	return append(values, ns[j:]...), append(sums, counts[j:]...)
 }
 
-// AddBins is the sum of two binned distributions, as MergeBins makes it, in memory of its own.
+// AddBins is the sum of two binned distributions, as MergeBins makes it, in newly allocated memory.
 func AddBins(ns []int64, counts []uint64, moreNs []int64, more []uint64) ([]int64, []uint64) {
 	return insertBins(ns, counts, 0, moreNs, more)
 }
@@ -62,7 +62,7 @@ func BinQuantile(ns []int64, counts []uint64, q float64) float64 {
 	return BinQuantiles(ns, counts, []float64{q})[0]
 }
 
-// BinQuantiles are those of several shares, which ascend, in one pass.
+// BinQuantiles returns BinQuantile for several shares, which ascend, in one pass.
 func BinQuantiles(ns []int64, counts []uint64, shares []float64) []float64 {
 	var total uint64
 	for _, c := range counts {

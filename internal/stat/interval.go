@@ -22,7 +22,7 @@ type Interval struct {
 	Widened float64 `json:"widened,omitempty"`
 }
 
-// Known says whether there is an interval at all; with fewer than two values there is none.
+// Known reports whether there is an interval at all; with fewer than two values there is none.
 func (i Interval) Known() bool { return !math.IsNaN(i.Lo) && !math.IsNaN(i.Hi) }
 
 // Agreeing returns the interval around a figure that is printed, which takes in both.

@@ -10,14 +10,14 @@ import (
 )
 
 // Boot is what was repeated within one boot of a machine, or within one visit of an arm that takes no boot. Arm and
-// Block are any numbers: what arms differ by is an effect, and what moves all of a block cancels where arms are held
-// against each other within it, so that neither is noise of boots.
+// Block are any numbers: what arms differ by is an effect, and what moves all of a block cancels where arms are
+// compared with each other within it, so that neither is noise of boots.
 type Boot struct {
 	Arm, Block int
 	Values     []float64
 }
 
-// Levels says where the variance of a measurement arises: between boots (page placement, interrupts, address
+// Levels is where the variance of a measurement arises: between boots (page placement, interrupts, address
 // randomisation are drawn again), or between repetitions within one. The variances have the unit of the values squared;
 // of logarithms they are relative.
 type Levels struct {
@@ -131,8 +131,8 @@ func (l *Levels) residualVariance(boots []Boot, means []float64) {
 }
 
 // RepetitionsPerBoot is the number of repetitions within each boot that gives the narrowest interval for a given time,
-// when a boot and a repetition cost so much (in the same unit): what remains is to be spent on more boots. 0 where
-// boots make no difference, so that rebooting gains nothing; -1 where the variances are not known.
+// when a boot and a repetition cost so much (in the same unit): spend the remaining time on more boots. 0 where boots
+// make no difference, so that rebooting gains nothing; -1 where the variances are not known.
 //
 // Source: Kalibera and Jones, ISMM 2013: the square root of the ratio of costs times the inverse ratio of variances,
 // rounded up.
@@ -179,7 +179,7 @@ const (
 	repetitionsWaste      = 1.2
 )
 
-// Repetitions says how sure RepetitionsPerBoot is: variances of a few boots are known badly, but where a boot costs
+// Repetitions returns how sure RepetitionsPerBoot is: variances of a few boots are known badly, but where a boot costs
 // little, or boots differ much, the number is the same for all that they could be.
 func (l Levels) Repetitions(bootCost, repetitionCost float64) Repetitions {
 	lo, hi := l.ratio(repetitionsConfidence)
@@ -211,7 +211,7 @@ func (l Levels) ratio(confidence float64) (lo, hi float64) {
 }
 
 // wasted is how many times as long n repetitions a boot take, until an interval is as narrow, as the best number would.
-// The time is that of a boot with its repetitions, times the variance of its mean.
+// The time is the duration of a boot with its repetitions, times the variance of its mean.
 func wasted(n int, variances, costs float64) float64 {
 	if math.IsInf(variances, 1) { // the repetitions of a boot say nothing new
 		return (costs + float64(n)) / (costs + 1)

@@ -71,8 +71,8 @@ func (c Change) around(mean, errors, confidence float64) Change {
 
 // FewestPairs returns how many pairs a claim takes. One side may jump between two levels while the other is steady, as
 // a kernel does that places its interrupts in two ways. Then n pairs can agree by chance (see FewestAgreeing): on a
-// difference or, if one of the levels is that of the other side, on none. The probability of that is at most a quarter
-// of alpha: 8 pairs at 5%, 11 where 8 comparisons share it, 15 where 144 do.
+// difference or, if one of the levels equals the level of the other side, on none. The probability of that is at most a
+// quarter of alpha: 8 pairs at 5%, 11 where 8 comparisons share it, 15 where 144 do.
 func FewestPairs(alpha float64) int { return max(4, FewestAgreeing(alpha/4)) }
 
 // heldBySigns widens an interval to that of the sign test at the same level. The level is never below 2·2⁻ⁿ, so that n
@@ -89,9 +89,9 @@ func (c Change) heldBySigns(logs []float64, level float64) Change {
 
 // effectVariance is the square of the effect that PairedChange is sharpest for, in standard deviations of a pair: two.
 // Such an effect takes some 6 pairs, one of 0.75 some 20, and where noise is 1 to 3% these are changes of 2 to 10%. The
-// cost of other sizes is small: with a variance of its own an effect of 0.75 would take 20.7 pairs on average, not
-// 21.9; at 200 pairs the best choice would give an interval a seventh narrower. Averaging over several variances gains
-// a part of that and pays for it at the start, where most comparisons end.
+// cost of other sizes is small: with the variance that suits it best an effect of 0.75 would take 20.7 pairs on
+// average, not 21.9; at 200 pairs the best choice would give an interval a seventh narrower. Averaging over several
+// variances gains a part of that and pays for it at the start, where most comparisons end.
 const effectVariance = 4
 
 // criticalT is the t statistic of n values at which the evidence reaches 1/alpha; infinite where none does. The

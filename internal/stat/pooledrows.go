@@ -148,8 +148,8 @@ func (p pooledRows) effectiveRows() (rows, each float64) {
 // beyond.
 const limitOfCorrelation = 1.645
 
-// correlations are that of an AR(1) which shows as much at lag 1 as these rows, and the largest that agrees with them
-// (one-sided 95%).
+// correlations returns the correlation of an AR(1) which shows as much at lag 1 as these rows, and the largest one that
+// agrees with them (one-sided 95%).
 func (p pooledRows) correlations(most int) (likeliest, largest float64) {
 	var product, square float64
 	rows := 0.0
@@ -178,7 +178,8 @@ func (p pooledRows) correlations(most int) (likeliest, largest float64) {
 	return p.correlationThatShows(shown, high), p.correlationThatShows(shown+reach, high)
 }
 
-// correlationThatShows is that of an AR(1) which shows so much at lag 1 in rows of these lengths, up to the highest.
+// correlationThatShows returns the correlation of an AR(1) which shows so much at lag 1 in rows of these lengths, at
+// most high.
 func (p pooledRows) correlationThatShows(shown, high float64) float64 {
 	low := 0.0
 	for range 40 {
@@ -232,7 +233,7 @@ func (p pooledRows) widening(n int) float64 {
 	return math.Sqrt(m.ofMean * float64(n) * float64(n-1) / m.square)
 }
 
-// mediansOfOthers are those of the levels; NaN for a row without any.
+// mediansOfOthers returns for each row the median of the levels of the others; NaN for a row without any.
 func (p pooledRows) mediansOfOthers() []float64 {
 	var levels []float64
 	for _, r := range p.rows {

@@ -72,8 +72,8 @@ func simulatedReach(spread float64, base, next int, confidence float64) float64 
 	return quantileOfSorted(reach, power)
 }
 
-// MinimumDetectablePairs is MinimumDetectable for PairedChange after a number of pairs; spread is that of the logarithm
-// of a pair. NaN where so few pairs decide nothing.
+// MinimumDetectablePairs is MinimumDetectable for PairedChange after a number of pairs; spread is the standard
+// deviation of the logarithm of a pair. NaN where so few pairs decide nothing.
 func MinimumDetectablePairs(spread float64, pairs int, alpha float64) float64 {
 	if math.IsNaN(spread) || pairs < FewestPairs(alpha) {
 		return math.NaN()
@@ -152,7 +152,7 @@ func fewest(enough func(n int) bool) int {
 	return few + 1 + sort.Search(limit-few-1, func(i int) bool { return enough(few + 1 + i) })
 }
 
-// futilityChance is the chance of a verdict below which going on is a waste. Over the mix of changes in
+// futilityChance is the chance of a verdict below which further pairs are a waste. Over the mix of changes in
 // docs/explanation/statistics.md one in ten saves a tenth of the pairs and gives up one verdict in a hundred.
 const futilityChance = 0.1
 

@@ -18,7 +18,7 @@ const (
 	SecondSide
 )
 
-// SideOf values between two levels, each known by measurements of its own: on which side of the middle their mean lies,
+// SideOf values between two levels, each known by separate measurements: on which side of the middle their mean lies,
 // with this risk of the wrong side over all looks together. All three are taken to spread alike, in a normal
 // distribution, and how much they spread is learnt from all of them; what is not known of the levels is allowed for.
 // Values at neither level are on a side too: the nearer one.

@@ -23,7 +23,7 @@ type Steadiness struct {
 	Range, Rise float64
 }
 
-// Steady says whether both limits are kept.
+// Steady reports whether both limits are kept.
 func (s Steadiness) Steady() bool { return s.Range <= SteadyRange && math.Abs(s.Rise) <= SteadyRise }
 
 // Rounds cuts a series into n stretches of the same length and returns their means. SNIA's rounds last a minute each;

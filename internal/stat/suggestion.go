@@ -53,7 +53,7 @@ func noSuggestion(confidence float64) Suggestion {
 	return Suggestion{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Confidence: confidence, Chance: math.NaN()}
 }
 
-// SuggestBoots is what values suggest that were each measured in a session of its own.
+// SuggestBoots returns the suggestion of values that were each measured in a separate session.
 func SuggestBoots(base, next []float64, confidence float64) Suggestion {
 	return noiseModel{freedom: math.Inf(1)}.suggest(confidence, LogsOf(base), LogsOf(next))
 }
@@ -139,8 +139,8 @@ func levelOf(values []float64, scale float64) level {
 	}
 }
 
-// sumOfLogs is that of 1 + r²/tails over the distances r of the values from a level, in scales. Factors are multiplied
-// as long as they fit into a number: a logarithm takes far longer.
+// sumOfLogs returns the sum of the logarithms of 1 + r²/tails over the distances r of the values from a level, in
+// scales. Factors are multiplied as long as they fit into a number: a logarithm takes far longer.
 func sumOfLogs(values []float64, at, scale float64) float64 {
 	const large = 1e150
 	sum, product := 0.0, 1.0
@@ -153,7 +153,7 @@ func sumOfLogs(values []float64, at, scale float64) float64 {
 	return sum + math.Log(product)
 }
 
-// maxAnchors is how many values have nodes of their own: of more, the quantiles.
+// maxAnchors is up to how many values each get nodes around them; of more values, only quantiles do.
 const maxAnchors = 12
 
 // nodesAround are where the density of a level is looked at, from below.

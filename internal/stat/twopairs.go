@@ -94,7 +94,7 @@ func (g *GroupSequential) chanceToDecide(c Change, margin float64, most int) flo
 }
 
 // Detectable is the smallest ratio above 1 that would have been told from none in four of five comparisons after so
-// many pairs; spread is that of the logarithm of a pair. NaN where so few pairs decide nothing.
+// many pairs; spread is the standard deviation of the logarithm of a pair. NaN where so few pairs decide nothing.
 func (g *GroupSequential) Detectable(spread float64, pairs int) float64 {
 	critical := g.after(pairs / 2)
 	if math.IsNaN(spread) || math.IsInf(critical, 1) || pairs < FewestPairs(g.alpha) {

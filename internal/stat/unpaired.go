@@ -18,10 +18,9 @@ const modeRatio = 0.849
 // minWithoutModes is how many values a side must have before a jump is taken to show among them.
 const minWithoutModes = 4
 
-// UnpairedChange estimates the ratio of two independent samples with a fixed number of values; it must not be looked at
-// again and again until it says what one likes to hear. Values are in the order in which they were measured; those that
-// are NaN or not positive are left out. It looks at every pair of a base and a new value: thousands a side are too
-// many.
+// UnpairedChange estimates the ratio of two independent samples with a fixed number of values; it must not be evaluated
+// repeatedly until it gives the wanted result. Values are in the order in which they were measured; those that are NaN
+// or not positive are left out. It looks at every pair of a base and a new value: thousands a side are too many.
 //
 // The ratio is Hodges and Lehmann's: the median of all ratios of a new value to a base value. The interval reaches as
 // far as the wider of two, on each side:
@@ -372,7 +371,7 @@ func LopsidedRank(few, many int, confidence float64) int {
 }
 
 // ShiftChange estimates the ratio of two independent samples with a fixed number of values as UnpairedChange does, but
-// its interval is that of the ranks alone: one wild run among twenty hardly moves it, where Welch's widens until it
+// its interval comes from the ranks alone: one wild run among twenty hardly moves it, where Welch's widens until it
 // says nothing. It takes for granted that both sides are the same but for the ratio, as two segments of one machine's
 // history mostly are. With fewer than four values on a side the interval is the whole range of ratios, and Confidence
 // the lower one that it has: 90% for three and three.

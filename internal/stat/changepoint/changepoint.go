@@ -31,7 +31,7 @@ type ChangePoint struct {
 // MinBesides is how many values a change point has on either side. Fewer don't show whether a level holds.
 const MinBesides = 3
 
-// confidenceOfChange is that of the interval of one change point.
+// confidenceOfChange is the confidence of the interval of one change point.
 const confidenceOfChange = 0.95
 
 // ChangeSearch finds where series of positive values in the order of time, one value a run, changed their level. Of all
@@ -42,17 +42,17 @@ const confidenceOfChange = 0.95
 // It is the hierarchical method of Matteson and James (the parts that differ most by their energy distance, tested by
 // permutation, then each part again), but for the parts: not only one split in two, but any stretch against the rest,
 // as Olshen and Venkatraman do, because a regression that was put right again hardly shows in any single split. Three
-// things make the rate of false alarms honest. The maximum is taken over all stretches in each permutation as it was in
-// the data. The level is shared among the series, and in a series among the segments by their lengths, so that all
-// segments without a change together have at most alpha. And a p-value counts the observed order among the
-// permutations. A point at which the two sides can't be distinguished once the search has found where they end is
-// dropped. The energy distance sees any change of the distribution: one of the spread alone, as from 1% to 10%, can
-// come out as a point too.
+// things make the rate of false alarms honest. The maximum is taken over all stretches in each permutation, like in the
+// data. The level is shared among the series, and in a series among the segments by their lengths, so that all segments
+// without a change together have at most alpha. And a p-value counts the observed order among the permutations. A point
+// at which the two sides can't be distinguished once the search has found where they end is dropped. The energy
+// distance sees any change of the distribution: one of the spread alone, as from 1% to 10%, can come out as a point
+// too.
 //
-// Distances are those of ranks, equal values ranked by chance: storage has heavy tails, and two runs of 24 at half the
+// Distances are between ranks, equal values ranked by chance: storage has heavy tails, and two runs of 24 at half the
 // speed hide a step of 5% from distances of the values themselves. Ranks also make the permutations the same for all
 // series of a length. What they can't detect is a change that few values follow at a small level, however large it is:
-// FewestAfter says how many it takes.
+// FewestAfter returns how many it takes.
 //
 // The permutations are drawn from a fixed seed, so the same series in the same order give the same points.
 //
@@ -273,7 +273,7 @@ func (s *ChangeSearch) FewestAfter(n int) int {
 }
 
 // split looks for a stretch of values[from:to] that differs from the rest, cuts at the end of it where that explains
-// more, and goes on in both parts. The other end must prove itself there: it is often nothing but the place where the
+// more, and continues in both parts. The other end must prove itself there: it is often nothing but the place where the
 // stretch looks best.
 func (s *ChangeSearch) split(points []ChangePoint, values []float64, from, to int) []ChangePoint {
 	n := to - from

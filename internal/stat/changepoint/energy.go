@@ -35,7 +35,7 @@ func mostDifferent(ranks []int, w weights) (first, end int, largest float64) {
 			within[i] += to
 		}
 		if n-j-1 < MinBesides {
-			continue // what goes on to the end is the rest of what begins at the start
+			continue // a stretch up to the end is the rest of one that begins at the start
 		}
 		for i := 0; i <= j+1-MinBesides; i++ {
 			if i > 0 && i < MinBesides {

@@ -12,8 +12,7 @@ type Levels struct {
 	// Rhythm is set where the values repeat, and Modes where their level switches between two.
 	Rhythm *Rhythm
 	Modes  *Modes
-	// Values are those of the series without its rhythm. Changes are found in Levelled, which are also at the level of
-	// one mode.
+	// Values are the series without its rhythm. Changes are found in Levelled, which are also at the level of one mode.
 	Values, Levelled []float64
 }
 

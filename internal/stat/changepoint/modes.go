@@ -127,9 +127,9 @@ func (m mode) switchesBesides(points []ChangePoint) int {
 	return n
 }
 
-// changed returns the logarithm of the Bayes factor of modes whose probabilities of going on changed once, anywhere,
-// against ones that stay the same: a level that fell for good resembles the lower mode of runs that were slow before.
-// All probabilities are equally likely.
+// changed returns the logarithm of the Bayes factor of modes whose probabilities to last changed once, anywhere,
+// against probabilities that stay the same: a level that fell for good resembles the lower mode of runs that were slow
+// before. All probabilities are equally likely.
 func (m mode) changed() float64 {
 	// follow[i][k][j] is how many of the values before index i have mode k, and are followed by mode j.
 	follow := make([][2][2]int, len(m))

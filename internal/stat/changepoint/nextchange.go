@@ -15,8 +15,8 @@ import (
 const heavyTail = 3
 
 // NextChange compares one new value with those before it: the ratio of the level behind it over theirs. The interval is
-// that of the prediction of one more value with a heavy tail, so that an unchanged level lies outside of it at most as
-// often as 1-confidence says. But a prediction it is: a second level that none of the values before it had lies
+// the prediction interval of one more value, with a heavy tail, so that an unchanged level lies outside of it at most
+// as often as 1-confidence says. But a prediction it is: a second level that none of the values before it had lies
 // outside, once in ten times where a tenth of the values have it, whatever the confidence.
 func NextChange(base []float64, next, confidence float64) stat.Change {
 	logs, last := stat.LogsOf(base), stat.LogsOf([]float64{next})

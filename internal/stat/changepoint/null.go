@@ -12,7 +12,7 @@ import (
 )
 
 // mostShuffled is up to how many values permutations are drawn. Each takes time with the square of the values, so that
-// for more of them the table tells how often permutations reach an energy distance.
+// for more of them the table has how often permutations reach an energy distance.
 const mostShuffled = 50
 
 // p is how often a permutation of n values reaches what was observed: from the table, or for few values from as many
@@ -41,7 +41,7 @@ func (s *ChangeSearch) p(n int, observed, level float64) float64 {
 	return float64(1+len(null)-below) / float64(1+len(null))
 }
 
-// nulls is a table of the largest energy distances of permutations. The distances are those of ranks, so that they
+// nulls is a table of the largest energy distances of permutations. The distances are between ranks, so that they
 // depend on nothing but the number of values.
 type nulls struct {
 	lengths []int

@@ -11,7 +11,7 @@ import (
 
 // slope fits a straight line to the logarithms of a series and returns the ratio of the line's end to its start. It
 // returns false if a change is proved, or if the line does not explain the values clearly better than a change or a
-// wandering level. points are the result of ChangePoints. The interval is that of least squares, widened where
+// wandering level. points are the result of ChangePoints. The interval comes from least squares, widened where
 // neighbouring values are alike (stat.Dependence).
 func (s *ChangeSearch) slope(values []float64, points []ChangePoint) (stat.Change, bool) {
 	for _, p := range points {

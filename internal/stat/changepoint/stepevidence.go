@@ -231,7 +231,7 @@ func evenly(n int) []float64 { return floats.Span(make([]float64, n), -0.5, 0.5)
 // logSum adds numbers of which the logarithms are given, and that may be too small for a float64.
 type logSum struct {
 	most, sum float64
-	// weight is that of all numbers, for their mean.
+	// weight is the sum of the weights of all numbers, for their mean.
 	weight float64
 }
 
