@@ -14,7 +14,7 @@ type number struct{ cell, metric string }
 type analysis struct {
 	Design
 	Terms
-	// arms by the number under which stat knows them; further visits of the baseline are arms of their own here.
+	// arms by the number under which stat knows them; further visits of the baseline are separate arms here.
 	arms []string
 	// visits of each number: a value a visit, which is the median of its repetitions.
 	visits map[number][]stat.Visit
@@ -66,7 +66,7 @@ func (a *analysis) index(arm string) int {
 	return i
 }
 
-// fit is that of the blocks up to the last one.
+// fit returns the fit of the blocks up to the last one.
 func (a *analysis) fit(of number, last int, apart bool) *stat.Blocks {
 	key := fitted{of, last, apart}
 	if b, known := a.fits[key]; known {
@@ -104,8 +104,8 @@ func (a *analysis) ratio(of number, about string, weights map[string]float64, al
 }
 
 // upTo returns the last block that counts for a statement about an arm. Blocks after the last visit of the arm don't:
-// what was found when the arm was dropped stays found, however long the others go on. Nor do those that were added for
-// the sake of pairs, but for pairs.
+// what was found when the arm was dropped stays found, however long the others continue. Nor do those that were added
+// for the sake of pairs, but for pairs.
 func (a *analysis) upTo(of number, about string) int {
 	last := math.MaxInt
 	if about != "" {

@@ -81,7 +81,7 @@ type Terms struct {
 	Pairs, PairsFrom int
 }
 
-// TermsOf are those of a run, with the usual ones where it has none.
+// TermsOf returns the terms of a run, with the usual ones where it has none.
 func TermsOf(run lab.Run) Terms {
 	t := Terms{Margin: 0.03, Alpha: 0.05}
 	if e := run.Experiment; e != nil {
@@ -94,7 +94,7 @@ func TermsOf(run lab.Run) Terms {
 	return t
 }
 
-// has says whether an arm is planned.
+// has reports whether an arm is planned.
 func (d Design) has(arm string) bool { return slices.Contains(d.Arms, arm) }
 
 // Claims is how many there are: each setting alone and each removed, for the deciding metrics of all cells. They share

@@ -1,4 +1,4 @@
-// Package ablation says what each of several settings costs or gains: alone on the baseline, removed from the tuned
+// Package ablation computes what each of several settings costs or gains: alone on the baseline, removed from the tuned
 // set, and in pairs where effects do not add up. It is pure: arms and values in, a document out.
 //
 //	arms        the names of what is measured: baseline, +1, tuned, -1, +1+2

@@ -70,7 +70,7 @@ type SettingEffect struct {
 	// Number of the setting, from 1: its arms are "+1" and "-1".
 	Number int `json:"number"`
 	// Alone is the setting on the baseline, Removed the tuned set against the tuned set without it: both are what
-	// having the setting does. They are those of the first number in Cells; absent where nothing was measured.
+	// having the setting does. They belong to the first number in Cells; absent where nothing was measured.
 	Alone   *Effect `json:"alone,omitempty"`
 	Removed *Effect `json:"removed,omitempty"`
 	// Verdict on all cells.
@@ -109,11 +109,11 @@ type Effect struct {
 	Detectable *float64 `json:"detectable,omitempty"`
 }
 
-// Known says whether there is an interval.
+// Known reports whether there is an interval.
 func (e *Effect) Known() bool { return e != nil && e.RatioEstimate.Known() }
 
 // Interaction is how many times as much settings do together as effects that multiply, add to the rate or add to the
-// time come to. The ratio is against the nearest of the three; it is 1 between them.
+// time predict. The ratio is against the nearest of the three; it is 1 between them.
 type Interaction struct {
 	// Settings are one, against the rest of the tuned set, or a pair, against each other; by number from 1.
 	Settings []int  `json:"settings"`
@@ -137,7 +137,7 @@ type Unexplained struct {
 }
 
 // Control is the baseline against itself. A verdict other than same or undecided means that the order or the place of a
-// visit matters, so that no other number is to be trusted.
+// visit matters, so that all other numbers are doubtful.
 type Control struct {
 	Cell   string `json:"cell"`
 	Metric string `json:"metric"`

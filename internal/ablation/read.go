@@ -129,7 +129,7 @@ func designOf(run lab.Run) (Design, error) {
 	return d, nil
 }
 
-// settingOf is the one factor that an arm does not leave as it was found.
+// settingOf returns the one factor that an arm changes from its initial level.
 func settingOf(levels map[string]string) (Setting, error) {
 	var set []Setting
 	for _, factor := range slices.Sorted(maps.Keys(levels)) {

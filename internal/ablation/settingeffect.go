@@ -34,7 +34,7 @@ func FromRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error]) (Documen
 	return d, nil
 }
 
-// Compute makes the document. cost looks up what a setting costs besides speed; nil for not at all.
+// Compute makes the document. cost looks up what a setting costs apart from speed; nil for not at all.
 func Compute(d Design, measured []Measured, t Terms, cost func(setting string) rule.Cost) Document {
 	e := newAnalysis(d, measured, t)
 	out := Document{Schema: Schema, Margin: t.Margin, Alpha: t.Alpha, Claims: d.Claims(), Confidence: 1 - e.perClaim(),

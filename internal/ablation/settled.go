@@ -7,10 +7,10 @@ import (
 	"github.com/headroom/headroom/internal/stat"
 )
 
-// Settled says of each arm of the design whether it needs no further blocks: what it was measured for is decided in all
-// cells, or will hardly be within the blocks that are left, or it had all its blocks. The baseline is needed as long as
-// any setting alone is, the tuned set as long as any removed one. A run may look after each block: the intervals hold
-// at all looks together.
+// Settled reports for each arm of the design whether it needs no further blocks: its claims are decided in all cells,
+// or will hardly be within the blocks that are left, or it had all its blocks. The baseline is needed as long as any
+// setting alone is, the tuned set as long as any removed one. A run may look after each block: the intervals hold at
+// all looks together.
 func Settled(d Design, measured []Measured, t Terms) []bool {
 	e := newAnalysis(d, measured, t)
 	settled := make([]bool, len(d.Arms))
@@ -63,7 +63,7 @@ func (a *analysis) about(of number, arm string) (stat.BlockedChange, bool) {
 	return stat.BlockedChange{}, false
 }
 
-// all says whether something holds for the deciding metrics of all cells; where they are not known yet it does not.
+// all reports whether something holds for the deciding metrics of all cells; where they are not known yet it does not.
 func (a *analysis) all(holds func(number) bool) bool {
 	known := len(a.Cells) > 0
 	for _, c := range a.Cells {

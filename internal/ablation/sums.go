@@ -52,8 +52,8 @@ func (a *analysis) unexplained(d *Document, of number, better lab.Better) (Unexp
 	return u, true
 }
 
-// control holds the second visit of the baseline against the first. It has an error of its own, shared over the cells:
-// 5% of the runs distrust themselves for nothing.
+// control compares the second visit of the baseline with the first. It has a separate error, shared over the cells: 5%
+// of the runs distrust themselves for nothing.
 func (a *analysis) control(of number, better lab.Better) (Control, bool) {
 	second := VisitArm(Baseline, 2)
 	if !a.has(second) {

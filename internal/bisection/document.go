@@ -18,8 +18,8 @@ import (
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.
 const Schema = "headroom/search/v1"
 
-// Document says which factors make the slow state slow, and how that was found. Ratios are slower/faster: 0.6 of a rate
-// is 40% less.
+// Document has the factors that make the slow state slow, and how they were found. Ratios are slower/faster: 0.6 of a
+// rate is 40% less.
 type Document struct {
 	Schema string `json:"schema"`
 	// Run is the ID of the run; empty where it has none.
@@ -41,7 +41,7 @@ type Document struct {
 	Applied   *Ratio `json:"applied,omitempty"`
 	Explained *Share `json:"explained,omitempty"`
 	// Rest is the share of the loss that neither the culprits nor the opposing settings account for, by all
-	// measurements. Further says whether another setting has a part in it. A series has neither.
+	// measurements. Further is whether another setting has a part in it. A series has neither.
 	Rest    *Share         `json:"rest,omitempty"`
 	Further search.Further `json:"further,omitempty"`
 	// Evidence of how the culprits do harm. Of a series each step has its own.
@@ -73,8 +73,8 @@ type Document struct {
 	Excluded *lab.Excluded `json:"unsearched,omitempty"`
 	Metric   string        `json:"metric,omitempty"`
 	Unit     lab.Unit      `json:"unit,omitempty"`
-	// Better says whether more or less of the metric is; ratios are those of rates in either case. Absent as the metric
-	// is.
+	// Better is whether more or less of the metric is better; ratios are ratios of rates in either case. Absent as the
+	// metric is.
 	Better lab.Better   `json:"better,omitempty"`
 	Steps  []StepResult `json:"steps"`
 	// Warnings with how many of all measurements have them.

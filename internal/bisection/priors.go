@@ -21,7 +21,7 @@ const ignorance = 0.2
 // culprit before anything was measured, in proportion to what facts diff expects it to cost. One that would make the
 // fast side slow, as far as is known, is as unlikely as one that nothing is known of; these share the rest. Nil where
 // nothing is known of any, and for a series, whose steps it can't tell apart. They belong into the experiment, so that
-// a run that goes on and one that is looked at years later have the same, whatever is known by then.
+// a resumed run and one that is looked at years later have the same, whatever is known by then.
 func Priors(k *diff.Knowledge, e *lab.Experiment) []float64 {
 	if e.Steps {
 		return nil

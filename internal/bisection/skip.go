@@ -10,7 +10,7 @@ import (
 
 // State of a series, or a mixture of settings.
 type State struct {
-	// Level of the factor, and what it is called: the hash of a commit and its subject. Absent of a mixture.
+	// Level of the factor, and its Title: the hash of a commit and its subject. Absent of a mixture.
 	Level string `json:"level,omitempty"`
 	Title string `json:"title,omitempty"`
 	// Applied are the numbers, from 1, of the candidates that are as in the slow state in a mixture.
@@ -68,7 +68,8 @@ func (p *Progress) state(steps int) State {
 	return s
 }
 
-// unmeasurable are the states that can't be measured: in the order of the series, or as they were met.
+// unmeasurable are the states that can't be measured: in the order of the series, or in the order in which the search
+// met them.
 func (p *Progress) unmeasurable() []State {
 	list := slices.Clone(p.broken)
 	for _, steps := range slices.Sorted(maps.Keys(p.failed)) {

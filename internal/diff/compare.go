@@ -142,7 +142,7 @@ func (c *comparison) addCandidate(d *candidate) {
 	c.found = append(c.found, d)
 }
 
-// nothingKnown is the explanation of an option without an entry.
+// nothingKnown is the explanation of an option that has no separate entry.
 const nothingKnown = "no effect of this option on I/O is known"
 
 func join(notes ...string) string {

@@ -60,7 +60,7 @@ type Difference struct {
 	Slower string `json:"slower,omitempty"`
 	// Why is the mechanism.
 	Why string `json:"why"`
-	// Effect is the published figure, with place and hardware of the measurement; Source is its publisher.
+	// Effect is the published figure, with the place and the machine of its measurement; Source is who published it.
 	Effect string  `json:"effect,omitempty"`
 	Source *Source `json:"source,omitempty"`
 	// Argument is a boot argument that gives the fast value without another build.

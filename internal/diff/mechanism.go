@@ -334,7 +334,7 @@ func (x expectation) valuesOf(p cost.Profile, function string) []float64 {
 	return append([]float64{e.Mean}, e.Values...)
 }
 
-// pathOf returns the functions that a difference concerns. They come from the difference's own entry, or else from the
+// pathOf returns the functions that a difference concerns: the functions of the difference's entry, or else of the
 // longest matching pattern that lists any.
 func (k *Knowledge) pathOf(d Difference) []string {
 	if e := k.lookup(d.Kind, d.Name); len(e.Path) > 0 {

@@ -2,7 +2,7 @@ package document
 
 import "iter"
 
-// Section is a document within another, with its own signs of warnings.
+// Section is a document within another. Its warnings have separate signs.
 type Section struct{ Document }
 
 // Folded has blocks that few readers need: pages and Markdown fold them away behind their title, a terminal leaves them

@@ -29,7 +29,7 @@ type Block interface{ block() }
 type Role string
 
 const (
-	// Subject names the topic of the text up to the next subject: the machine, the time.
+	// Subject names the topic of the rest, or the part up to the next subject: the machine, the time.
 	Subject Role = "subject"
 	// Answer is what the reader wants to know. The first of a document is its headline.
 	Answer Role = "answer"
@@ -77,8 +77,8 @@ type WarningBlock struct {
 	Brief WarningText
 }
 
-// WarningText is a sentence and its subjects. All lists every subject, for writers with enough room; About lists the
-// first few.
+// WarningText is a sentence, and the things that it is about. All names all of them, for a writer with room for it, and
+// About the first few.
 type WarningText struct{ Text, About, All string }
 
 // Warnings are the warnings of a document, the most important first.
@@ -153,9 +153,8 @@ type Column struct {
 	Kind  Kind
 	// Over is a common title above the titles of neighbouring columns.
 	Over string
-	// Drop ranks the columns that a narrow terminal leaves out: the highest is left out first, 0 never. DropInterval
-	// ranks the column's interval, which can be left out alone. A rank of -1 is left out only after names were
-	// shortened.
+	// Drop ranks what goes first where a terminal has no room, the highest; 0 stays. DropInterval ranks the interval
+	// separately; one of -1 goes where names are cut already.
 	Drop, DropInterval int
 	// Optional columns vanish if all their cells are empty. Cut shortens the column's texts on a narrow terminal.
 	Optional, Cut bool
@@ -302,7 +301,7 @@ func (c Column) Name() string {
 	return c.Over + ": " + c.Title
 }
 
-// Empty reports whether an optional column is empty in every row.
+// Empty reports whether an optional column has nothing in any row.
 func (t Table) Empty(column int) bool {
 	if !t.Columns[column].Optional {
 		return false

@@ -45,7 +45,8 @@ type Value struct {
 
 // Part is a paragraph of an entry: what was read, what to change.
 type Part struct {
-	// Name is the title of the part. A terminal omits the name of an Obvious part, whose lines explain themselves.
+	// Name is the title of the part. A terminal leaves it out where the part is Obvious, which its lines explain
+	// themselves.
 	Name    string
 	Obvious bool
 	Lines   []Line

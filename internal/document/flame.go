@@ -1,9 +1,9 @@
 package document
 
-// Flame is a flame graph: stacks of functions, each as wide as its cost including all functions that it called. Texts
-// leave it out. So do files for other programs, because separate formats exist for such stacks.
+// Flame is a flame graph: stacks of functions, each as wide as what it costs with all that it called. Texts leave it
+// out, and so does a file for other programs, for which such stacks have separate formats.
 type Flame struct {
-	// Title names the drawn quantity, and Note adds a detail.
+	// Title names what is drawn, and Note adds a little.
 	Title, Note string
 	// Layers determine the colours of frames, by index; a frame without a layer has another number.
 	Layers []FlameLayer
@@ -23,7 +23,7 @@ type FlameLayer struct{ ID, Title string }
 // Frame is a function within one stack of callers.
 type Frame struct {
 	Name string
-	// Text has the cost of the frame and its layer.
+	// Text has its cost, and its layer.
 	Text  string
 	Layer int
 	// Change is the gain, up to 1, or the loss, down to -1.

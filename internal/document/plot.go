@@ -15,9 +15,9 @@ type Plots struct {
 
 // Plot is a picture of values along an axis: over time, over the levels of a setting, or over things by name.
 type Plot struct {
-	// Title names the drawn quantity, and Note adds a detail, such as a verdict.
+	// Title names what is drawn, and Note adds a little, such as a verdict.
 	Title, Note string
-	// Address is a link to more details; empty for none.
+	// Address leads to more of it; empty for none.
 	Address string
 	// X is the horizontal axis and Y the vertical one. Values are on Y, unless Y has names.
 	X, Y   Axis
@@ -49,7 +49,7 @@ const (
 
 // Axis is an axis of a plot. It covers all points, and From and To if they are set.
 type Axis struct {
-	// Title names the quantity on the axis: "read IOPS".
+	// Title names the quantity along it: "read IOPS".
 	Title string
 	// Unit is the base unit of its values.
 	Unit     string
@@ -62,7 +62,7 @@ type Axis struct {
 
 // Series are points that belong together.
 type Series struct {
-	// Direction is "read" or "write", which have a colour and a mark each, or something else.
+	// Direction is "read" or "write", which have a colour and a sign each, or something else.
 	Direction string
 	// Name distinguishes the series from others of the picture.
 	Name string
@@ -81,7 +81,7 @@ type Point struct {
 	Lo, Hi *float64
 	// Name distinguishes the point from others, and Text is the value with its interval as people read it.
 	Name, Text string
-	// Codes are the codes of the warnings that taint the point.
+	// Codes are the codes of the warnings that taint it.
 	Codes []string
 	// Faint points prove nothing.
 	Faint bool

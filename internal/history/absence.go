@@ -111,7 +111,7 @@ func (t *Track) absentVerdict(runs []RunInfo, complete bool) (Verdict, string) {
 	return None, "no longer measured"
 }
 
-// partly says how many repetitions of a point failed or measured 0; nothing where none did.
+// partly returns text about how many repetitions of a point failed or measured 0; empty where none did.
 func (p Point) partly() string {
 	of := fmt.Sprintf(" of %d repetitions", p.N+p.Failed)
 	switch {

@@ -26,7 +26,7 @@ type Document struct {
 	Series  []Series `json:"series"`
 }
 
-// Verdict says whether there is a regression.
+// Verdict is whether there is a regression.
 type Verdict string
 
 // The verdicts, the gravest first.
@@ -152,7 +152,7 @@ type Slope struct {
 	Verdict string `json:"verdict"`
 }
 
-// Rhythm is a level that repeats. Ratio is that of its lowest run over its highest one.
+// Rhythm is a level that repeats. Ratio is the level of its lowest run over that of its highest one.
 type Rhythm struct {
 	Period int     `json:"period"`
 	Ratio  float64 `json:"ratio"`

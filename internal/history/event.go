@@ -69,8 +69,8 @@ func (s Series) indexOf(run string) int {
 	return slices.IndexFunc(s.Runs, func(r RunInfo) bool { return r.ID == run })
 }
 
-// explain compares the machine before and after; and, when these are alike, as it was some runs around, because the
-// time of a change is an estimate.
+// explain compares the machine before and after the event. When these are alike, it compares runs a little farther
+// away, because the time of a change is an estimate.
 func (e *Event) explain(s Series, at int, facts FactsOf, knowledge *diff.Knowledge) error {
 	for _, around := range []int{0, near} {
 		before, after := max(0, at-1-around), min(len(s.Runs)-1, at+around)

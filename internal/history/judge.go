@@ -17,10 +17,10 @@ const minBefore = 6
 // cleared is the confidence of the interval whose lower end clears a run: with 95% the level is not below it.
 const cleared = 0.90
 
-// judge says whether a track has a regression: its newest run is worse than those since its last change, or that last
-// change was for the worse. The newest run is compared with runs before it, but for the last few: those are too few to
-// have been found a change themselves, and must not make a regression that began with them look like scatter. Values
-// are the levels of the runs without what repeats. Alpha is that of one track.
+// judge decides whether a track has a regression: its newest run is worse than those since its last change, or that
+// last change was for the worse. The newest run is compared with runs before it, but for the last few: those are too
+// few to have been found a change themselves, and must not make a regression that began with them look like scatter.
+// Values are the levels of the runs without what repeats. alpha is the share of one track.
 func (t *Track) judge(values []float64, all []RunInfo, fewestAfter int, alpha, margin float64) {
 	last := len(t.Points) - 1
 	segment := values[t.edges()[len(t.Changes)]:last]

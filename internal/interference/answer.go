@@ -25,7 +25,7 @@ func answer(d *Document) Answer {
 			return Answer{Verdict: Loses, Text: lossText(d, all)}
 		}
 	}
-	// What all do together can be undecided where somebody loses for sure, and the other way round.
+	// What all do together can be undecided where some load loses for sure, and the other way round.
 	if losers := losses(d); len(losers) > 0 {
 		return Answer{Verdict: Loses, Text: strings.Join(losers, "; ") + "; what they do together is " +
 			share(all.Whole) + " of the sum of each alone"}
@@ -39,7 +39,7 @@ func answer(d *Document) Answer {
 			100*d.Margin, names(d, all.Groups), amount(all.Sum), share(all.Whole), amount(all.Alone))}
 }
 
-// lossText says what is lost by whom, and to which ceiling.
+// lossText returns text about which loads lose how much, and to which ceiling.
 func lossText(d *Document, all CombinationResult) string {
 	text := fmt.Sprintf("%s together do %s, %s of the sum of each alone (%s)", names(d, all.Groups), amount(all.Sum),
 		share(all.Whole), amount(all.Alone))

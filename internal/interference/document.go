@@ -16,8 +16,8 @@ type Document struct {
 	// Combinations are the combinations that were measured, each alone left out, in the order in which they were
 	// measured: every two, then all.
 	Combinations []CombinationResult `json:"together"`
-	// Shared are the ceilings that several groups have in common; none where nobody loses, or where it is unknown
-	// who does.
+	// Shared are the ceilings that several groups have in common; none where no group loses, or where it is unknown
+	// which does.
 	Shared []SharedCeiling `json:"shared"`
 	Answer Answer          `json:"answer"`
 	// Margin is how much less than alone counts as nothing, as a share of it.
@@ -88,8 +88,8 @@ type SharedCeiling struct {
 	Groups []int `json:"groups"`
 	// Rate of them together.
 	Rate Rate `json:"rate"`
-	// One says whether that one ceiling accounts for all that these groups lose: whichever of them are loaded, what
-	// they do together is this, or less where they don't need as much.
+	// One is whether that one ceiling accounts for all that these groups lose: whichever of them are loaded, what they
+	// do together is this, or less where they don't need as much.
 	One Agreement `json:"one"`
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// DefaultMargin and DefaultAlpha are the terms when nobody says otherwise.
+	// DefaultMargin and DefaultAlpha are the terms unless others are given.
 	DefaultMargin = 0.05
 	DefaultAlpha  = 0.05
 	// confidence of the interval of a rate by itself.
@@ -238,8 +238,8 @@ func (r record) shared(d *Document, surely float64) []SharedCeiling {
 	return list
 }
 
-// agrees says whether a combination does what one ceiling that was measured with the largest allows it: as much as that
-// where it is short of each alone, and else no more than that.
+// agrees reports whether a combination does what one ceiling that was measured with the largest allows it: as much as
+// that where it is short of each alone, and else no more than that.
 func (r record) agrees(t CombinationResult, largest, set []int, ceiling, margin, surely float64) Agreement {
 	switch t.Whole.Verdict {
 	case Keeps:

@@ -30,7 +30,7 @@ func (r *Run) RemoveWarnings(codes []string) {
 type Warning struct {
 	// Code is stable: scripts may test for it. docs/reference/warnings.md has them all.
 	Code string `json:"code"`
-	// Text says what was seen, with figures, and what to do about it.
+	// Text describes the finding, with figures, and the remedy.
 	Text string `json:"text"`
 	// Taints are the metrics that must not be trusted; a trailing ".*" stands for all that begin so, and "*" for all.
 	Taints []string `json:"taints"`

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// DefaultMargin and DefaultAlpha are the terms when nobody says otherwise.
+	// DefaultMargin and DefaultAlpha are the terms unless others are given.
 	DefaultMargin = 0.05
 	DefaultAlpha  = 0.05
 	// confidence of the interval of a rate by itself.
@@ -212,8 +212,8 @@ func (a *analysis) ceilings(rung int, cell, metric string) []ceiling.Ceiling {
 	return all
 }
 
-// explained says whether a rate is at a ceiling that accounts for what it lacks. What a guest's disk lacks is decided
-// by intervals (blame).
+// explained reports whether a rate is at a ceiling that accounts for what it lacks. What a guest's disk lacks is
+// decided by intervals (blame).
 func (s Step) explained(c *Cell) bool { return s.Kind != Guest && c.Share != nil && *c.Share >= near }
 
 // decide judges by an interval of the confidence that is left for one claim of all.

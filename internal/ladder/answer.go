@@ -60,7 +60,7 @@ func shortest(cells []Cell, with func(Verdict) bool) *Cell {
 	return worst
 }
 
-// fallText says what a rung reaches of what, and what holds it.
+// fallText returns text about the share that a rung reaches of its expectation, and what holds it back.
 func fallText(d *Document, r *Rung, c *Cell, cpus int) string {
 	text := fmt.Sprintf("%s: %s %s of %s (%s of %s)", c.Title, subject(r), percent(c.Reached), c.Expected.From,
 		amount(c.Unit, *c.Center), amount(c.Unit, c.Expected.Value))
@@ -100,7 +100,7 @@ func fallText(d *Document, r *Rung, c *Cell, cpus int) string {
 	return text + "; " + strings.Join(why, "; ")
 }
 
-// saturated says where the load's own processes have no processor left; nothing where they have.
+// saturated returns text about where the load's own processes have no processor left; nothing where they have.
 func saturated(r *Rung, c *Cell, cpus int) []string {
 	whose := "machine"
 	if r.Kind == Guest {
@@ -153,7 +153,7 @@ func fullCores(d *Document, r *Rung, c *Cell) []string {
 // several says that a rung is several things of one kind at the same time.
 func (k Kind) several() bool { return k == DriveGroup || k == Ports }
 
-// eachAtItsCeiling says whether all rungs that an expectation comes from are at a ceiling of their own in a cell.
+// eachAtItsCeiling reports whether each of the rungs that an expectation comes from is at its own ceiling in a cell.
 func eachAtItsCeiling(d *Document, c *Cell) bool {
 	for _, i := range c.Expected.Rungs {
 		for _, other := range d.Rungs[i].Cells {
@@ -165,8 +165,8 @@ func eachAtItsCeiling(d *Document, c *Cell) bool {
 	return true
 }
 
-// openText says how much is known of what is undecided, and how many passes decide it in four of five cases, if what is
-// reached is what it seems to be.
+// openText returns text about how much is known of what is undecided, and how many passes decide it in four of five
+// cases, if what is reached is what it seems to be.
 func openText(d *Document, r *Rung, c *Cell) string {
 	return fmt.Sprintf("%s %s of %s in %s", subject(r), percent(c.Reached), c.Expected.From, c.Title) +
 		prose.PassesToDecide(c.Reached.PassesToDecide(c.N, d.Margin, stat.FamilyWise(d.Alpha, d.Claims)))

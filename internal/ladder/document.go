@@ -118,10 +118,9 @@ type Cell struct {
 	// Reached is the rate as a share of what was expected in the same pass, with an interval that decides.
 	Reached *stat.Estimate `json:"reached,omitempty"`
 	Verdict Verdict        `json:"verdict"`
-	// Cause says what a guest's disk falls short by; empty for all others.
+	// Cause is why a guest's disk falls short; empty for all others.
 	Cause Cause `json:"cause,omitempty"`
-	// CPU is how many processors the load's own processes took; what the kernel does in threads of its own is not in
-	// it.
+	// CPU is how many processors the load's own processes took; the work of kernel threads is not in it.
 	CPU *float64 `json:"cpu,omitempty"`
 	// Warnings are the codes of those that taint the rate.
 	Warnings []string `json:"warnings,omitempty"`

@@ -39,7 +39,7 @@ func (a *analysis) expected(rung int, cell, metric string) (from string, rungs [
 		return a.steps[s.Below].Name, []int{s.Below}, a.series(s.Below, cell, metric)
 	}
 	if s.Kind == Guest {
-		return "", nil, nil // its disks have names of their own
+		return "", nil, nil // its disks have different names
 	}
 	if rungs = a.drivesUnder(rung); len(rungs) > 0 {
 		return "the sum of its drives, each alone", rungs, a.combine(rungs, cell, metric, sum)

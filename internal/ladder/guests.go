@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Cause says what a disk of a guest loses of what the host's storage does.
+// Cause is why a disk of a guest is slower than the host's storage.
 type Cause string
 
 // The causes. Emulation is what virtio or NVMe costs as QEMU carries it out, whatever lies behind the disk; Storage is
@@ -27,7 +27,7 @@ type GuestLoss struct {
 	// Rung of the guest's disk by its place from 0, and the cell.
 	Rung int    `json:"rung"`
 	Cell string `json:"cell,omitempty"`
-	// Verdict and Cause are those of the cell; the verdict alone where it holds for all loads.
+	// Verdict and Cause are taken from the cell; the verdict alone where it holds for all loads.
 	Verdict Verdict `json:"verdict"`
 	Cause   Cause   `json:"cause,omitempty"`
 	Text    string  `json:"text"`
@@ -116,7 +116,7 @@ func bareOf(d *Document, r *Rung, c *Cell) (*Rung, *Cell) {
 	return bare, &bare.Cells[i]
 }
 
-// causeText says what a guest's disk that falls short loses it by.
+// causeText returns text about why a guest's disk falls short.
 func causeText(d *Document, r *Rung, c *Cell) string {
 	itself := r.Interface + " itself"
 	if r.withoutStorage() {

@@ -10,8 +10,8 @@ import (
 // Network is what carries the loads of a rung between pods.
 type Network string
 
-// The networks. Pods is the one that the cluster's plugin (CNI) makes; Nodes is that of the nodes themselves, in which
-// the same pods are measured without it.
+// The networks. Pods is the one that the cluster's plugin (CNI) makes; Nodes is the network of the nodes themselves, in
+// which the same pods are measured without it.
 const (
 	Nodes Network = "nodes"
 	Pods  Network = "pods"
@@ -29,7 +29,7 @@ type PodLoss struct {
 	Text string        `json:"text"`
 }
 
-// throughPodNetwork says whether a cell is compared with the same between the nodes.
+// throughPodNetwork reports whether a cell is compared with the same between the nodes.
 func (r *Rung) throughPodNetwork(c *Cell) bool {
 	return r.Network == Pods && r.Kind != Loopback && c.Reached != nil
 }
@@ -43,7 +43,7 @@ func (c *Cell) cost() stat.Estimate {
 	return e
 }
 
-// costText says what the pod network costs.
+// costText returns text about the cost of the pod network.
 func (c *Cell) costText(r *Rung) string {
 	name := "the pod network"
 	if r.CNI != "" {

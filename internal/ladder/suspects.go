@@ -25,7 +25,7 @@ type TuningRun struct {
 	// Forbidden is a setting that must be kept and is not; empty for none.
 	Forbidden string `json:"forbidden,omitempty"`
 	// Name of the highest rung that both have, with what it does in the first load; Change is that as a ratio, which is
-	// no more than the two ladders' difference: nothing says that nobody changed anything else.
+	// no more than the two ladders' difference: something else may have changed, too.
 	Name   string        `json:"name"`
 	Unit   string        `json:"unit"`
 	Before float64       `json:"before"`

@@ -83,7 +83,7 @@ func metricsOf(c Cell) []string {
 	return append(names, "cpu.per_io")
 }
 
-// large says whether people read bandwidth for blocks of a size.
+// large reports whether people read bandwidth for blocks of a size.
 func large(bs string) bool {
 	n, err := unit.ParseBytes(bs)
 	return err == nil && n >= 64<<10
@@ -105,7 +105,7 @@ func byLayer(n int, cell string, measured []Measured) values {
 	return v
 }
 
-// has says whether some layer has the metric.
+// has reports whether some layer has the metric.
 func (v values) has(metric string) bool {
 	return slices.ContainsFunc(v, func(blocks map[int]map[string]float64) bool {
 		for _, b := range blocks {
@@ -166,7 +166,8 @@ func (v values) step(cell Cell, metric string, layer int) Step {
 	return s
 }
 
-// mean is that of all blocks of a layer, and how many they are: differences of means add up, those of medians do not.
+// mean returns the mean of all blocks of a layer, and how many they are: differences of means add up, those of medians
+// do not.
 func (v values) mean(layer int, metric string) (mean float64, n int) {
 	_, here := v.pairs(layer, layer, metric, everyBlock)
 	if len(here) == 0 {

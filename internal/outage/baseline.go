@@ -113,7 +113,7 @@ func (u baseline) fall(s segment, until float64) (float64, bool) {
 }
 
 // fallTime is when the rate fell below a limit for a window that begins at k. Where the step in which it fell was in
-// part a good one, the part says when.
+// part a good one, the time follows from that part.
 func (s segment) fallTime(k int, limit float64) float64 {
 	for i := k; i < len(s.values); i++ {
 		if s.values[i] >= limit {
@@ -141,7 +141,7 @@ func (s segment) recovery(share, quiet float64, from int) (float64, bool) {
 	return 0, false
 }
 
-// settled is the level that the rate came to rest at, after a fall and what followed it: from where it first reaches
+// settled returns the level that the rate settled on, after a fall and what followed it: from where it first reaches
 // what it has in the second half.
 func (s segment) settled(from int) *Level {
 	rest := s.values[from:]

@@ -1,4 +1,4 @@
-// Package outage says what something that was done on purpose, while a load went on, did to the load's rate: how deep
+// Package outage computes what an event, caused on purpose while a load was running, did to the load's rate: how deep
 // it fell, for how long nothing came through, when it was back, and what was left of it meanwhile. Floats in, findings
 // out; it knows nothing of who did what.
 package outage
@@ -37,7 +37,7 @@ type Level struct {
 	Confidence float64 `json:"confidence"`
 }
 
-// Finding is what an event did. Shares are those of the rate before it; times are in seconds.
+// Finding is what an event did. Shares are relative to the rate before it; times are in seconds.
 type Finding struct {
 	// Unknown is why nothing is known; empty where something is.
 	Unknown string `json:"unknown,omitempty"`
@@ -48,14 +48,15 @@ type Finding struct {
 	LowestBefore float64 `json:"lowest_before"`
 	StallBefore  float64 `json:"stall_before"`
 	// Limit is the share that half a second must fall below to be called a dip; the noise before the event decides it.
-	// LongLimit is that of three seconds, which are less noisy; 0 where too little came before to know it.
+	// LongLimit is the limit of three seconds, which are less noisy; 0 where too little came before to know it.
 	Limit     float64 `json:"limit"`
 	LongLimit float64 `json:"long_limit,omitempty"`
 	// Event is the time until it was undone, or the end; Undo is the time from then on, nil where nothing was undone.
 	Event Phase  `json:"event"`
 	Undo  *Phase `json:"undo,omitempty"`
-	// Recovery is the time from the event until the rate was back to RecoveredShare of what it was, and stayed there
-	// until the event was undone, or for good. Nil says that it was not back within the load, and 0 that it never fell.
+	// Recovery is the time from the event until the rate was back to RecoveredShare of the rate before the event, and
+	// stayed there until the event was undone, or for good. Nil says that it was not back within the load, and 0 that
+	// it never fell.
 	Recovery *float64 `json:"recovery"`
 	// Stall is the longest time without anything from the event on.
 	Stall float64 `json:"stall"`
@@ -76,8 +77,8 @@ type Phase struct {
 	// Lowest step; Stall is the longest time without anything that began here.
 	Lowest float64 `json:"lowest"`
 	Stall  float64 `json:"stall"`
-	// Back is how long after From the rate was back to RecoveredShare of what it was, for the rest of the phase; nil
-	// where it was not, or never fell.
+	// Back is how long after From the rate was back to RecoveredShare of the rate before the event, for the rest of the
+	// phase. It is absent where it was not, or never fell.
 	Back *float64 `json:"back,omitempty"`
 	// Level that the rate settled on; nil where the phase is too short to tell.
 	Level *Level `json:"level,omitempty"`
@@ -229,8 +230,8 @@ func Of(u lab.EventResult) []Finding {
 	return Analyze(Rate{Step: u.Rate.Interval, Values: u.Rate.Values}, events)
 }
 
-// levelOf is the median of a stretch. Neighbouring steps resemble each other, so the interval is that of means over as
-// many as it takes until they do not.
+// levelOf is the median of a stretch. Neighbouring steps resemble each other, so the interval comes from means over as
+// many steps as it takes until they do not.
 func levelOf(s segment) Level {
 	batches, _ := stat.BatchMeans(s.values)
 	i := stat.MedianInterval(batches, confidence)
@@ -247,7 +248,7 @@ type stall struct{ from, length float64 }
 
 // stallsOf are the runs of steps in which nothing came through, among the last of a stretch, as many as there are of
 // them. The steps at both ends count for the part of them that is missing. A load that makes up for what it missed, as
-// one with a rate to keep does, has more than usual in the last of them, which says nothing of when it went on: it
+// one with a rate to keep does, has more than usual in the last of them, which does not show when it continued: it
 // counts for half.
 func stallsOf(s segment, last []float64) []stall {
 	missing := func(i int) float64 {

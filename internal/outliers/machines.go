@@ -12,11 +12,12 @@ import (
 
 // Deviation is a fact by which a few of many machines are not like the others.
 type Deviation struct {
-	// Kind, Fact and Name are those of a diff.Difference: a thing is there or is not.
+	// Kind, Fact and Name are as in diff.Difference: a thing is there or is not.
 	Kind string `json:"kind"`
 	Fact string `json:"fact"`
 	Name string `json:"name"`
-	// On are the machines, About what it is about on each of them, in their order; empty for the machine as a whole.
+	// On are the machines. About names the thing that the fact belongs to on each of them, in their order; empty for
+	// the machine as a whole.
 	On    []string `json:"on"`
 	About []string `json:"about,omitempty"`
 	// Value is the value on these, Typical that on the Alike others that agree, of all Machines of which it is known.
@@ -32,8 +33,8 @@ type Deviation struct {
 }
 
 // Machines finds by what a few of some machines are not like the others, the likeliest to matter first: values that
-// more than half of them have, and others have otherwise. What nothing is known of is left out, and of two machines
-// nobody can say which is the odd one. Facts may be made when they are asked for.
+// more than half of them have, and others have otherwise. What nothing is known of is left out, and of two machines it
+// is unknown which is the odd one. Facts may be made when they are asked for.
 func Machines(knowledge *diff.Knowledge, names []string, of func(i int) []lab.Fact) []Deviation {
 	found := []Deviation{}
 	if len(names) < MinTargets {
@@ -134,7 +135,7 @@ func addDifference(all map[string]*factDeviations, one diff.Difference, machine 
 	if one.Weight > d.weight {
 		d.weight, d.why = one.Weight, one.Why
 	}
-	if was, twice := d.others[machine]; twice { // two things of it, with values of their own
+	if was, twice := d.others[machine]; twice { // two things of it, each with a value
 		d.others[machine] = other{was.value + ", " + one.A, was.about + ", " + things[0], was.slower}
 		return
 	}

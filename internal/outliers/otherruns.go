@@ -13,15 +13,16 @@ import (
 type OtherRuns struct {
 	// Runs are those in which the target was measured beside others of this table.
 	Runs int `json:"runs"`
-	// Alike are those of them in which it would have been named, too, with the same confidence and on the same side.
+	// Alike are how many of these runs there are in which it would have been named, too, with the same confidence and
+	// on the same side.
 	Alike int `json:"alike"`
 	// Lasting is set where enough of them are alike: the target is so, and not only was.
 	Lasting bool `json:"lasting"`
 }
 
-// A lasting difference was seen in two other runs at least, and in three quarters of all. Where a target has a level of
-// its own in each run, slow in one of five, two others agree by chance in one of 25 at most, and three of four in one
-// of 37.
+// A lasting difference was seen in two other runs at least, and in three quarters of all. Where a target has a
+// different level in each run, slow in one of five, two others agree by chance in one of 25 at most, and three of four
+// in one of 37.
 const (
 	minAlike   = 2
 	alikeShare = 0.75

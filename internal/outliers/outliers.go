@@ -1,4 +1,4 @@
-// Package outliers says which of many targets alike are not like the others: how far they are from the median of the
+// Package outliers finds which of many targets alike are not like the others: how far they are from the median of the
 // others, how surely, and by what their machines differ. It is pure.
 //
 // A decision holds with a confidence that is shared out over the whole table, every target and every deciding metric of
@@ -27,7 +27,7 @@ const (
 	Margin = 0.03
 )
 
-// MinTargets is how many targets there must be: of two, nobody can say which is the odd one.
+// MinTargets is how many targets there must be: of two, it is unknown which is the odd one.
 const MinTargets = 3
 
 // Sample is what one metric of one cell was on one target, by repetition.
@@ -293,7 +293,7 @@ func (d *Document) answer() string {
 	return fmt.Sprintf("%d of %d targets %s", len(names), d.Targets, d.when("are", "were"))
 }
 
-// when says whether the outliers are always so, or were in this run, as far as is known.
+// when returns text about whether the outliers are always so, or were in this run, as far as is known.
 func (d *Document) when(is, was string) string {
 	if !slices.ContainsFunc(d.Found, func(o Outlier) bool { return !o.OtherRuns.Lasting }) {
 		return is + " not like the others:"

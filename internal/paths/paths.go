@@ -1,4 +1,4 @@
-// Package paths says what share of a load went over each of several ways to a server: over its ports, and over the
+// Package paths computes what share of a load went over each of several ways to a server: over its ports, and over the
 // connections of a mount. It is pure: repetitions in, shares and sentences out.
 package paths
 
@@ -18,7 +18,7 @@ type Share struct {
 	// End is the role of the machine that counted, and Way what it calls the way: "eth1", "transport 2 (tcp)".
 	End string `json:"end"`
 	Way string `json:"way"`
-	// Of says what the share is of: Bytes or Calls.
+	// Of is what was counted: Bytes or Calls.
 	Of    string  `json:"of"`
 	Share float64 `json:"share"`
 	Least float64 `json:"least"`
@@ -38,8 +38,8 @@ type Counted struct {
 	values map[Share][]float64
 }
 
-// Add takes up what a repetition counted. Ways are the ports that were meant, where the load says which were, else all
-// that counted anything.
+// Add adds the counts of a repetition. Ways are the ports that the load is expected to use, where it names them, else
+// all that counted anything.
 func (c *Counted) Add(rep lab.Repetition) {
 	ends := map[string][]lab.PortTraffic{}
 	var roles []string
@@ -108,7 +108,7 @@ func (c *Counted) Shares() []Share {
 // maxNamed are the ways that a sentence names one by one.
 const maxNamed = 4
 
-// Text says what each way carried: "bytes at the client: eth1 90%, eth2 10% (n=3)".
+// Text returns what each way carried: "bytes at the client: eth1 90%, eth2 10% (n=3)".
 func Text(shares []Share) string {
 	var parts []string
 	for len(shares) > 0 {

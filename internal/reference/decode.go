@@ -93,7 +93,7 @@ type (
 // A file looks like this:
 //
 //	version: 1
-//	source: {name: some-report, title: What it is called, url: "https://…"}
+//	source: {name: some-report, title: Title of the report, url: "https://…"}
 //	references:
 //	  - name: raw-disk
 //	    title: The disk without a file system

@@ -25,8 +25,8 @@ type data struct {
 	// logs of what was measured, higher is faster.
 	logs []float64
 	// background of each measurement, beside the candidates. Of settings it is the share of them that was applied,
-	// which says how much of the sum of small effects is in it; of steps it is the time, which says how far the machine
-	// has drifted.
+	// which determines how much of the sum of small effects is in it; of steps it is the time, which determines how far
+	// the machine has drifted.
 	background []float64
 	// noise that is expected, which counts as much as one measurement.
 	noise float64

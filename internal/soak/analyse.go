@@ -100,7 +100,7 @@ func verdictOf(c stat.Change, steps bool) Verdict {
 	return Undecided
 }
 
-// settle says whether the rounds since the last step are a steady state, as SNIA defines one.
+// settle sets SteadyFrom and Lasting if the rounds since the last step are a steady state, as SNIA defines one.
 func (m *Metric) settle(values []float64, from int) {
 	if len(values) < stat.SteadyRounds || !stat.SteadyState(stat.Rounds(values, stat.SteadyRounds)).Steady() {
 		return

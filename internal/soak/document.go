@@ -1,5 +1,5 @@
-// Package soak says what becomes of a load that goes on for a long time: whether its rate holds, when it changed, and
-// what it is in the end. It is pure: rounds in, a document out.
+// Package soak evaluates a load that runs for a long time: whether its rate holds, when it changed, and its level in
+// the end. It is pure: rounds in, a document out.
 package soak
 
 import (

@@ -15,7 +15,7 @@ type Document struct {
 	// Run is the ID of the run.
 	Run    string  `json:"run"`
 	Stages []Stage `json:"stages"`
-	// Against says which stage is compared with which.
+	// Against lists which stage is compared with which.
 	Against []Against `json:"against"`
 	// Rows by their load, then by stage.
 	Rows []Row `json:"rows"`
@@ -127,14 +127,14 @@ type PublishedRow struct {
 // Figure is a published figure beside the one that was recomputed.
 type Figure struct {
 	Column string `json:"column"`
-	// Published is the figure as it was printed.
+	// Published is the printed figure.
 	Published string `json:"published"`
 	// Recomputed from what was measured, in the column's unit; nil where that can't be.
 	Recomputed *float64  `json:"recomputed,omitempty"`
 	Agrees     Agreement `json:"agrees"`
 }
 
-// Agreement says how far a published figure agrees with a recomputed one.
+// Agreement is how far a published figure agrees with a recomputed one.
 type Agreement string
 
 // A figure agrees when it is the recomputed one, rounded or cut off to as many decimals as it has.

@@ -89,8 +89,8 @@ func (d *Document) stagesOf(group []int) []string {
 	return names
 }
 
-// join puts two groups of a kind together, where each is the only one that the other can be put to, and says whether it
-// did.
+// join puts two groups of a kind together, where each is the only one that the other can be put to, and reports whether
+// it did.
 func (d *Document) join(groups *[][]int) bool {
 	all := *groups
 	partner := func(i int) int {
@@ -116,7 +116,7 @@ func (d *Document) join(groups *[][]int) bool {
 	return false
 }
 
-// share says whether a stage has rows of both groups.
+// share reports whether a stage has rows of both groups.
 func (d *Document) share(a, b []int) bool {
 	return slices.ContainsFunc(a, func(i int) bool {
 		return slices.ContainsFunc(b, func(j int) bool { return d.Rows[i].Stage == d.Rows[j].Stage })

@@ -93,7 +93,7 @@ func (r *Row) in(c reference.Column) (float64, bool) {
 	return v / c.PerUnit, v > 0 && c.Quantity != "efficiency"
 }
 
-// agree says whether a figure as it was printed is v, rounded or cut off to as many decimals.
+// agree reports whether a printed figure is v, rounded or cut off to as many decimals.
 func agree(text string, v float64) bool {
 	printed, err := strconv.ParseFloat(text, 64)
 	if err != nil {
@@ -105,7 +105,7 @@ func agree(text string, v float64) bool {
 	return math.Round(x) == want || math.Floor(x) == want
 }
 
-// figures of a published row, each beside the one that was recomputed. Rows are those of its table.
+// figures of a published row, each beside the one that was recomputed. rows are the rows of its table.
 func (d *Document) figures(table reference.Table, row reference.TableRow, rows []PublishedRow, measured *int) []Figure {
 	all := []Figure{}
 	for c, column := range table.Columns {

@@ -149,13 +149,13 @@ func (r *Row) metric() string {
 	return lab.IOPS(r.Direction)
 }
 
-// loadParams are those that make a load what it is.
+// loadParams returns the parameters that define a load.
 func loadParams() []string {
 	return []string{"rw", "bs", "iodepth", "numjobs", "direct", "ioengine", "size", "rwmixread", "fsync", "fdatasync",
 		"sync", "rate", "rate_iops"}
 }
 
-// unlike are the parameters in which two loads differ, those that nobody set taken as fio takes them.
+// unlike are the parameters in which two loads differ, where a parameter that is not set has fio's default.
 func unlike(here, there *Row) []Difference {
 	var all []Difference
 	for _, name := range loadParams() {

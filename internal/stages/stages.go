@@ -13,7 +13,7 @@ import (
 
 // Options of the tables.
 type Options struct {
-	// Against says which stage is compared with which; nil holds each against the one before it.
+	// Against lists which stage is compared with which; nil compares each with the one before it.
 	Against []Against
 	// Links that the loads of a stage went through, by its name; a stage without has none that is known.
 	Links map[string]ceiling.Links
@@ -59,7 +59,7 @@ func Make(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], o Options) 
 	return d, nil
 }
 
-// Of reads "A/B", stage A compared with stage B, of a run's stages. Their names may have strokes of their own.
+// Of reads "A/B", stage A compared with stage B, of a run's stages. Their names can contain slashes.
 func Of(run lab.Run, text string) (Against, error) {
 	d := Document{Stages: stagesOf(run, nil)}
 	for i := range len(text) {

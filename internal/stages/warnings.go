@@ -41,7 +41,7 @@ func (d *Document) addFound(g map[string]*gathered) {
 	}
 }
 
-// has says whether a row has a finding of a code already.
+// has reports whether a row has a finding of a code already.
 func (d *Document) has(code string, row int) bool {
 	return slices.ContainsFunc(d.Findings, func(f Finding) bool {
 		return f.Code == code && slices.Contains(f.Rows, row)
@@ -92,7 +92,7 @@ func (d *Document) addUnlike() {
 const fasterThanRead = 3
 
 // addWrites points out writes, one at a time, that take far less than a read does where the same data are read: what
-// answered them is not what holds the data. That is no fault by itself, but the number is that of a cache.
+// answered them is not what holds the data. That is no fault alone, but the number describes a cache.
 func (d *Document) addWrites() {
 	for i, w := range d.Rows {
 		took, ok := w.each()
@@ -123,7 +123,7 @@ func (d *Document) addWrites() {
 	}
 }
 
-// passesPageCache says whether an operation is over only when it is beyond the page cache.
+// passesPageCache reports whether an operation is over only when it is beyond the page cache.
 func (r *Row) passesPageCache() bool {
 	return r.parameter("direct") == "1" || r.parameter("sync") != "0" ||
 		r.parameter("fsync") == "1" || r.parameter("fdatasync") == "1"
@@ -146,7 +146,7 @@ func orUnset(v string) string {
 	return v
 }
 
-// setCodes tells each row the codes of what it is found wanting in.
+// setCodes adds to each row the codes of the findings about it.
 func (d *Document) setCodes() {
 	for _, f := range d.Findings {
 		for _, i := range f.Rows {

@@ -11,8 +11,8 @@ import (
 
 // Commands returns a suite's plain command lines on a kind of place: one repetition of each cell, with each step where
 // it is needed. They can be pasted once DEVICE or DIRECTORY is replaced; lines that begin with # explain. The cells are
-// in the file's order, but those that need a filled device come last, as in a run, so that one fill is enough. Errors
-// are those of Cells.
+// in the file's order, but those that need a filled device come last, as in a run, so that one fill is enough. It
+// returns the errors of Cells.
 func (s Suite) Commands(place lab.PlaceKind, asPublished bool) ([]string, error) {
 	cells, err := s.Cells(place, asPublished)
 	if err != nil {

@@ -46,7 +46,7 @@ type Suite struct {
 	Path string
 	// Notes describe deviations from the file's literal content, one sentence each.
 	Notes []string
-	// Text is the file as it was read.
+	// Text is the unchanged text of the file.
 	Text string
 }
 

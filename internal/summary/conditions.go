@@ -80,7 +80,7 @@ func placeText(t lab.RunTarget) string {
 	if p.Resolved != "" && p.Resolved != p.Path {
 		words = append(words, "("+p.Resolved+")")
 	}
-	// Several disks under one place are numbered; the first tells what they are.
+	// Several disks under one place are numbered; the model of the first is taken for all.
 	if model := joinFacts(t, ", ", "disk.under-test.model", "disk.under-test.1.model"); model != "" {
 		words = append(words, model)
 	}
@@ -118,7 +118,7 @@ func whenText(s *Run) string {
 	return text
 }
 
-// repetitionText says how many repetitions the cells have, fewest and most.
+// repetitionText returns text about how many repetitions the cells have, fewest and most.
 func repetitionText(s *Run) string {
 	least, most := RepetitionRange(s)
 	switch {

@@ -3,6 +3,6 @@
 // need; it can be one side of a comparison, and without what names one piece of hardware or one host.
 //
 //   - What was not measured is absent. It is never a zero.
-//   - Percentiles are never averaged. Where the repetitions have latency bins, a percentile is that of all operations
+//   - Percentiles are never averaged. Where the repetitions have latency bins, a percentile covers all operations
 //     of all repetitions together.
 package summary

@@ -9,7 +9,7 @@ import (
 // never removed.
 const EventSchema = "headroom/event/v1"
 
-// Events are what was done on purpose while the loads went on, and what it did to each.
+// Events are the events caused on purpose during the loads, and their effects on each load.
 type Events struct {
 	Schema string      `json:"schema"`
 	Events []lab.Event `json:"events"`

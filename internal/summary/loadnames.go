@@ -85,12 +85,12 @@ func sizes(c *Cell) []string {
 	return words
 }
 
-// shortNotation are the parameters that have a notation of their own in paramText.
+// shortNotation returns the parameters that have a special notation in paramText.
 func shortNotation() []string {
 	return []string{"rw", "rwmixread", "bs", "iodepth", "numjobs", "fsync", "fdatasync"}
 }
 
-// settings are the parameters without a notation of their own, and the factor levels.
+// settings returns the parameters without a special notation, and the factor levels.
 func settings(c *Cell, extra []string) []string {
 	var words []string
 	for _, key := range extra {

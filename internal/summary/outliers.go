@@ -6,7 +6,7 @@ import (
 	"github.com/headroom/headroom/internal/outliers"
 )
 
-// Samples are the deciding metrics of the cells of a run on several targets, as they are held against each other.
+// Samples returns the deciding metrics of the cells of a run on several targets, for the comparison of the targets.
 func (s Run) Samples() []outliers.Sample {
 	var all []outliers.Sample
 	for _, c := range s.Cells {

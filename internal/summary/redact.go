@@ -49,8 +49,8 @@ func roles() []string {
 		mapKeys}
 }
 
-// hashes are fields with hashes of commits and contents, and IDs of boots. They look like what names hardware, and name
-// nobody.
+// hashes are fields with hashes of commits and contents, and IDs of boots. They look like names of hardware, but
+// identify neither a machine nor a person.
 func hashes() []string { return []string{"Commits.Good", "Commits.Bad", "Kernels.Sums", "Boot"} }
 
 // Redact returns the run without what names one piece of hardware or one host: not in its facts, and not where any text
@@ -92,7 +92,7 @@ func HiddenIn(run lab.Run) func(text string) string {
 	return facts.NewRedactor(known).WithTargets().Text
 }
 
-// named says whether a role is the name of a target, or its first part.
+// named reports whether a role is the name of a target, or its first part.
 func named(f lab.Fact, role string) bool {
 	return role != "" && (f.Value == role || strings.HasPrefix(f.Value, role+"."))
 }
@@ -211,7 +211,7 @@ func (c cleaner) copy(v reflect.Value) reflect.Value {
 	return out
 }
 
-// left says whether a field of a type is one of those that are left as they are.
+// left reports whether a field of a type is one of those that are left as they are.
 func (c cleaner) left(t reflect.Type, f reflect.StructField) bool {
 	text := f.Type.Kind() == reflect.String || f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.String
 	return text && (slices.Contains(c.but, f.Name) || slices.Contains(c.but, t.Name()+"."+f.Name))

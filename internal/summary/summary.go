@@ -43,16 +43,16 @@ type Run struct {
 	Pause       float64 `json:"pause,omitempty"`
 	AsPublished bool    `json:"as_published,omitempty"`
 
-	// Experiment says what a run with several arms varies; nil for a run that varies nothing.
+	// Experiment describes what a run with several arms varies; nil for a run that varies nothing.
 	Experiment *lab.Experiment `json:"experiment,omitempty"`
 	// NotVerified are settings of the boot whose effect nothing shows.
 	NotVerified []lab.Unverified `json:"not_verified,omitempty"`
 
-	// Design is what the run was measured for, and so the command that goes on with it.
+	// Design is what the run was measured for, and so the command that resumes it.
 	Design lab.Design `json:"-"`
 	// Network are the pairs between which one is measured; absent in a run of storage.
 	Network []lab.NetworkPair `json:"network,omitempty"`
-	// Study says which arms are loaded at the same time; absent where all are.
+	// Study lists which arms are loaded at the same time; absent where all are.
 	Study *lab.ConcurrentDesign `json:"study,omitempty"`
 
 	Targets []lab.RunTarget `json:"targets"`
@@ -62,7 +62,7 @@ type Run struct {
 	// Outliers say which of several targets that were measured together are not like the others; absent where there
 	// were fewer than three.
 	Outliers *outliers.Document `json:"outliers,omitempty"`
-	// Events say what was done on purpose while the loads went on; nil where nothing was.
+	// Events are the events caused on purpose during the loads; nil where nothing was.
 	Events *Events `json:"events,omitempty"`
 	// Plateaus are cells that agree at the top although their loads differ.
 	Plateaus []Plateau `json:"plateaus,omitempty"`
@@ -152,7 +152,7 @@ type Plateau struct {
 	// Cells by ID, and the settings in which they differ.
 	Cells    []string `json:"cells"`
 	Whatever []string `json:"whatever"`
-	// Ceiling is the nearest that is known; Reached says whether it is near enough to be the reason.
+	// Ceiling is the nearest that is known; Reached is whether it is near enough to be the reason.
 	Ceiling *Ceiling `json:"ceiling,omitempty"`
 	Reached bool     `json:"reached"`
 	// Text is all of it in a sentence.
@@ -188,9 +188,9 @@ func (m Metric) Shown() float64 {
 // on one repetition.
 const outlierRatio = 2
 
-// RestsOn returns the repetition that alone makes a percentile of all operations what it is, with its own percentile:
-// all others are less than half as high. It is nil where there is none. How often such a repetition comes is not known
-// from one, so there is no interval around the percentile.
+// RestsOn returns the repetition that alone determines a percentile of all operations, with its own percentile: all
+// others are less than half as high. It is nil where there is none. How often such a repetition comes is not known from
+// one, so there is no interval around the percentile.
 func (m Metric) RestsOn() *Value {
 	if m.Merged == nil || len(m.Values) < 2 {
 		return nil
@@ -249,7 +249,7 @@ func (c Cell) MetricNames() []string {
 	return names
 }
 
-// NamesMetrics says whether the metrics of the cell go by their own names, as those of a command or of a network do:
+// NamesMetrics reports whether the metrics of the cell go by their own names, as those of a command or of a network do:
 // they are no reads and writes.
 func (c Cell) NamesMetrics() bool { return !lab.OfStorage(c.Engine) }
 

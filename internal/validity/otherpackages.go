@@ -544,8 +544,8 @@ func ProgramsUnread(device string, programs int) lab.Warning {
 			"them has %s open; run as root", programs, device)}
 }
 
-// DeviceSampled is the warning that a device was written to after a look at a sample of it. seen says how much that
-// was, and missed how likely one stretch of data of a length was to go unseen: "84% for 64.0 KiB".
+// DeviceSampled is the warning that a device was written to after a look at a sample of it. seen is how much was read,
+// and missed how likely one stretch of data of a length was to go unseen: "84% for 64.0 KiB".
 func DeviceSampled(device, seen string, missed []string) lab.Warning {
 	return lab.Warning{Code: "device-sampled", Taints: []string{},
 		Text: device + " was sampled, not read: " + seen +
@@ -589,7 +589,7 @@ func BundleIncomplete(what string) lab.Warning {
 		"kernel does not have them, or has them to be read only; what was measured is the rest of the set"}
 }
 
-// PathUnused is the warning that a way to a server carried nothing, or that several ways are one; what says which.
+// PathUnused is the warning that a way to a server carried nothing, or that several ways are one; what names them.
 func PathUnused(what string) lab.Warning {
 	return lab.Warning{Code: "path-unused", Taints: allMetrics(), Text: what +
 		"; look at addresses, routes and links: the numbers are those of the ways that were used"}
