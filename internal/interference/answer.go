@@ -34,7 +34,7 @@ func answer(d *Document) Answer {
 		return Answer{Verdict: Undecided, Text: "no load surely loses, but some are undecided: " + open}
 	}
 	return Answer{Verdict: Keeps,
-		Text: fmt.Sprintf("nobody loses more than %g%% to the others: %s together do %s, %s of the sum of each alone "+
+		Text: fmt.Sprintf("no load loses more than %g%% to the others: %s together do %s, %s of the sum of each alone "+
 			"(%s)",
 			100*d.Margin, names(d, all.Groups), amount(all.Sum), share(all.Whole), amount(all.Alone))}
 }
@@ -64,8 +64,8 @@ func sharedText(d *Document, s SharedCeiling, who string) string {
 		return fmt.Sprintf("%s share one ceiling of %s: whichever of them are loaded, they do as much together, or "+
 			"all that they can alone", who, amount(s.Rate))
 	case s.One == Disagrees:
-		return fmt.Sprintf("%s take from each other, but by more than one ceiling: some of them do not come to the "+
-			"%s that all do together, or beyond it", who, amount(s.Rate))
+		return fmt.Sprintf("%s take from each other, but by more than one ceiling: some of them do not reach the "+
+			"%s that all do together, or exceed it", who, amount(s.Rate))
 	}
 	return fmt.Sprintf("%s take from each other; whether it is one ceiling of %s is undecided after so few passes",
 		who, amount(s.Rate))

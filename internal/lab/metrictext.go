@@ -59,7 +59,7 @@ func MetricTexts() []MetricText {
 
 		of(EventStall, "longest time during an event without any completed operation"),
 		of(EventRecovery, "time from an event until the rate is back and stays"),
-		of(EventDip, "how far the rate fell after an event, as a share of what it was before"),
+		of(EventDip, "how far the rate fell after an event, as a share of the rate before"),
 		of(StartSkew, "time between the first and the last start of loads on several targets"),
 		of(StartUncertainty, "how far "+StartSkew+" may be wrong, since clocks are known only so well"),
 		of(FirstDone, "time from the first start on several targets until the first of them ended"),
@@ -94,7 +94,7 @@ func (t MetricText) Info() MetricInfo { return Metric(t.Names()[0]) }
 func (t MetricText) Combined() string {
 	text := "the median of the repetitions; the interval covers the true median"
 	if len(t.Parts) > 0 {
-		text += "; percentiles are those of the operations of all repetitions together, where their distribution was " +
+		text += "; percentiles cover the operations of all repetitions together, where their distribution was " +
 			"kept, and their interval is computed from the percentile of each repetition"
 	}
 	return text

@@ -39,7 +39,7 @@ func (b csvFiles) read(source string) ([]byte, error) {
 	if !slices.Contains(names, source) {
 		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("no published %s of %q come with headroom", b.what,
 			source),
-			Hints: []string{"there are those of " + strings.Join(names, ", "), "or name a file of your own, which " +
+			Hints: []string{"headroom has those of " + strings.Join(names, ", "), "or name a file of your own, which " +
 				b.help + " describes"}}
 	}
 	return b.files.ReadFile(b.folder + "/" + source + ".csv")

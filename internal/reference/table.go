@@ -134,7 +134,7 @@ func ParseTables(name string, r io.Reader) ([]Table, error) {
 			some = some || text != "" && c.Quantity != "efficiency"
 		}
 		if row.Label == "" || !some {
-			return nil, in.fault(r.line, "expected a label and a figure besides the efficiency")
+			return nil, in.fault(r.line, "expected a label and a figure other than the efficiency")
 		}
 		title := ""
 		if table >= 0 {

@@ -62,7 +62,7 @@ func TestBadTables(t *testing.T) {
 		"label,IOPS\n# none\n":            "found none",
 		"label,IOPS\nx,1\ny,1,2\n":        "wrong number of fields",
 		"label,IOPS\n,1\n":                "expected a label",
-		"label,IOPS,efficiency %\nx,,1\n": "a figure besides the efficiency",
+		"label,IOPS,efficiency %\nx,,1\n": "a figure other than the efficiency",
 	} {
 		_, err := ParseTables("t.csv", strings.NewReader(text))
 		if lab.KindOf(err) != lab.Usage || !strings.Contains(err.Error(), want) {

@@ -51,7 +51,7 @@ func (m *machine) tellSystem(named []string) {
 	own := m.text("os.id")
 	for _, key := range []string{"os.id", "os.name", "os.version"} {
 		m.whole[key] = lab.Fact{Key: key, Source: "/etc/os-release", Unknown: "this is a container (" + kind +
-			"), whose image is " + own + "; nothing in it says which system the machine has"}
+			"), whose image is " + own + "; it does not show the system of the machine"}
 	}
 	release, arguments := m.text("kernel.release"), m.text("kernel.cmdline")
 	for _, s := range hostSigns() {

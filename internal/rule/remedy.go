@@ -178,7 +178,7 @@ func otherSystemHint(kind string) string {
 	case "guest":
 		return "it is a setting of the virtual machine: try libvirt, proxmox or kubevirt"
 	case "mount":
-		return "it is an option of the mount: try plain, or proxmox for a storage of its own"
+		return "it is an option of the mount: try plain, or proxmox for a separate storage"
 	}
 	return "try plain"
 }

@@ -97,7 +97,7 @@ func (r *reporter) suite(root *yaml.Node) Suite {
 	}
 	if s.Size > 0 && s.Place == Device {
 		r.At(root, "delete it, or write place: any",
-			"size is that of a directory's scratch file, and the place is a device")
+			"size sets the size of a directory's scratch file, and the place is a device")
 	}
 	switch {
 	case yamlfile.Resolve(root).Kind != yaml.MappingNode:

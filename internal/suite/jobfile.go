@@ -190,7 +190,7 @@ func (d *jobFile) where(section fio.Section) {
 	if file != "" {
 		path = filepath.Join(directory, file)
 		if !isDevice(path) {
-			d.note("%s is not touched: headroom lays out a file of its own in %s", path, filepath.Dir(path))
+			d.note("%s is not touched: headroom lays out a separate file in %s", path, filepath.Dir(path))
 			path = filepath.Dir(path)
 		}
 	}
@@ -233,7 +233,7 @@ func (d *jobFile) ownParts(section fio.Section, params map[string]string) {
 		d.reportOnce(section.Line, "add size=1g, for example", section.Name+" does not say how large its file is")
 	case n > 1 && absolute && params["offset_increment"] == "":
 		params["offset_increment"] = size
-		d.note("the %d processes of %s have a part each of one file, where fio would give each a file of its own",
+		d.note("the %d processes of %s have a part each of one file, where fio would give each a separate file",
 			n, section.Name)
 	}
 }

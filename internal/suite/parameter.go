@@ -335,7 +335,7 @@ func refusals() []refusal {
 			replay_skip merge_blktrace_file merge_blktrace_scalars merge_blktrace_iters merge-blktrace-only`,
 			why: "a replayed log chooses what it writes to, past the destruction guard"},
 		{names: `exec_prerun exec_postrun trigger trigger-file trigger-timeout trigger-remote`,
-			why: "it runs a command of its own, which headroom can neither check nor undo"},
+			why: "it runs another command, which headroom can neither check nor undo"},
 		{names: `server client remote-config daemonize`,
 			why: "headroom starts fio itself, once on each target"},
 		{names: `include profile`, why: "it brings in a load that is not written here", hint: "write its parameters"},
@@ -347,7 +347,7 @@ func refusals() []refusal {
 			why: "the scratch file is needed by the cells that follow", hint: "leave its removal to the step clean-up"},
 		{names: `fill_device`, why: "it writes until nothing is left", hint: "use the step fill"},
 		{names: `stonewall new_group wait_for exitall exit_what exitall_on_error`,
-			why: "each job runs alone, in a fio of its own", hint: "delete it", harmless: true},
+			why: "each job runs alone, in a separate fio", hint: "delete it", harmless: true},
 		{names: `ioscheduler cgroup cgroup_weight cgroup_nodelete`,
 			why: "it changes a setting of the machine and leaves it changed"},
 		{names: `mem iomem`, why: "it can put fio's buffers into a file or a device (mmapshared:FILE), and so write " +

@@ -21,7 +21,7 @@ func (r *reporter) placeholderName(e yamlfile.Entry) bool {
 		r.At(e.Where, "use lower-case letters, digits and underscores, a letter first",
 			"a parameter can't be called %s", yamlfile.Quoted(e.Key))
 	case slices.Contains(command.OfTarget(), e.Key):
-		r.At(e.Where, "give it another name", "{%s} has a meaning of its own", e.Key)
+		r.At(e.Where, "give it another name", "{%s} has a fixed meaning", e.Key)
 	default:
 		return true
 	}

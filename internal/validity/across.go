@@ -145,7 +145,7 @@ func effectNotVerified(h History) []Found {
 	if len(parts) == 0 {
 		return nil
 	}
-	return []Found{{"", lab.Warning{Text: "nothing shows whether the kernel does what it was asked for: " +
+	return []Found{{"", lab.Warning{Text: "nothing shows whether the kernel applies these settings: " +
 		strings.Join(parts, "; ") +
 		". Only a difference that was measured tells that such a setting is in effect; that there is none says " +
 		"nothing of it"}}}

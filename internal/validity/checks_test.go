@@ -457,8 +457,8 @@ func cases() map[string][]one {
 			{"NFS, all at the server when the file was closed", served(bufferedWrites(0), 1), "until it fills"},
 			{"no counters", change(bufferedWrites(0.5), func(e *Evidence) {
 				e.After.Disks = nil
-			}), "the speed is that of the page cache"},
-			{"an import", imported(bufferedWrites(0.5)), "the speed is that of the page cache"},
+			}), "this is the speed of the page cache"},
+			{"an import", imported(bufferedWrites(0.5)), "this is the speed of the page cache"},
 			{"depth 1 into a volatile cache", change(writes("iodepth", "1"), func(e *Evidence) {
 				e.Machine.WriteCache = "write back"
 			}), "volatile write cache"},

@@ -287,7 +287,7 @@ func rampOutlastsRun(e *Evidence) []lab.Warning {
 		return nil
 	}
 	return warn(metricsOf(e.directions()...), "ramp_time (%.0f s) is longer than runtime (%.0f s), where fio starts "+
-		"both clocks at once and does I/O of its own in between (fio #2041); make the ramp shorter than the run",
+		"both clocks at once and does additional I/O in between (fio #2041); make the ramp shorter than the run",
 		ramp, run)
 }
 
@@ -530,7 +530,7 @@ func rateNotReached(e *Evidence) []lab.Warning {
 	for _, r := range e.rates() {
 		if r.got < rateMissed*r.asked && r.got > 0 {
 			all = append(all, warn(latencyMetrics(r.direction), "%s were asked for and %s of that reached: the "+
-				"latencies are those of an overloaded queue and grow with the run time; lower the rate",
+				"latencies describe an overloaded queue and grow with the run time; lower the rate",
 				r.format(r.asked, r.direction), unit.Percent(r.got/r.asked))...)
 		}
 	}

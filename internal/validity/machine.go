@@ -50,7 +50,7 @@ func disturbanceChecks() []Check {
 			Title:  "Programs that use the device may be hidden",
 			By:     "run",
 			Taints: "nothing",
-			When: "headroom is in a PID namespace of its own, or can't read what other users' programs have open. " +
+			When: "headroom is in a separate PID namespace, or can't read what other users' programs have open. " +
 				"It still sees mounts, swap and arrays",
 			Do:     "use docker run --pid host, run as root, or make sure that nothing uses the device",
 			Source: "pid_namespaces(7)",
@@ -61,7 +61,7 @@ func disturbanceChecks() []Check {
 			Title:  "A device was sampled, not read in full, before it was written to",
 			By:     "run",
 			Taints: "nothing",
-			When:   "--sampled named the device. The warning says how likely that missed data, which are lost",
+			When:   "--sampled named the device. The warning has the probability that this missed data, which are lost",
 			Do:     "leave out --sampled",
 			Source: "headroom's own",
 		},

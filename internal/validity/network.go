@@ -62,7 +62,7 @@ func networkChecks() []Check {
 			Taints:     "the direction concerned",
 			When: fmt.Sprintf("the port counted %s more (and %s) than the senders sent, headers included",
 				unit.Percent(portShare), unit.Capacity(portNoise)),
-			Do:     "measure while nobody else uses it: see ss -tn and sar -n DEV",
+			Do:     "measure while nothing else uses it: see ss -tn and sar -n DEV",
 			Source: "proc_pid_net(5)",
 		},
 		{
@@ -478,7 +478,7 @@ func unusedHop(e *Evidence) []lab.Warning {
 		}
 	}
 	return r.warning("the route has several next hops, and not all of them are used: ",
-		"; the numbers are those of the hops that were. Look at the link and the neighbour of each, and whether "+
+		"; the numbers cover only the hops that were. Look at the link and the neighbour of each, and whether "+
 			"flows are hashed by ports (net.ipv4.fib_multipath_hash_policy=1)")
 }
 

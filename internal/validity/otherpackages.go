@@ -197,7 +197,7 @@ func comparisonChecks() []Check {
 		{
 			Code:   "running",
 			Weight: Note,
-			Title:  "A run is still going on",
+			Title:  "A run is still in progress",
 			By:     "compare",
 			Taints: "nothing: verdicts may change",
 			When:   "a side is still being measured",
@@ -532,7 +532,7 @@ func StoreOnDevice(store, disk string) lab.Warning {
 // test open.
 func ProgramsHidden(device string) lab.Warning {
 	return lab.Warning{Code: "programs-hidden", Taints: []string{},
-		Text: "programs outside of this container can't be seen, so nobody knows whether one of them has " + device +
+		Text: "programs outside of this container can't be seen, so it is unknown whether one of them has " + device +
 			" open; start the container with --pid host"}
 }
 
@@ -540,7 +540,7 @@ func ProgramsHidden(device string) lab.Warning {
 // users', or wait for a device.
 func ProgramsUnread(device string, programs int) lab.Warning {
 	return lab.Warning{Code: "programs-hidden", Taints: []string{},
-		Text: fmt.Sprintf("what %d of the other programs have open can't be seen, so nobody knows whether one of "+
+		Text: fmt.Sprintf("what %d of the other programs have open can't be seen, so it is unknown whether one of "+
 			"them has %s open; run as root", programs, device)}
 }
 
@@ -571,7 +571,7 @@ func SettingsChanged(changes []string) lab.Warning {
 		changes, more = changes[:maxListedChanges], fmt.Sprintf(" and %d more", n)
 	}
 	return lab.Warning{Code: "settings-changed", Taints: allMetrics(),
-		Text: "the machine was changed while the run went on: " + strings.Join(changes, "; ") + more +
+		Text: "the machine was changed during the run: " + strings.Join(changes, "; ") + more +
 			"; repetitions before and after are of two machines, so repeat the run"}
 }
 
@@ -592,5 +592,5 @@ func BundleIncomplete(what string) lab.Warning {
 // PathUnused is the warning that a way to a server carried nothing, or that several ways are one; what names them.
 func PathUnused(what string) lab.Warning {
 	return lab.Warning{Code: "path-unused", Taints: allMetrics(), Text: what +
-		"; look at addresses, routes and links: the numbers are those of the ways that were used"}
+		"; look at addresses, routes and links: the numbers cover only the ways that were used"}
 }

@@ -136,14 +136,14 @@ func unsyncedWrites(e *Evidence) []lab.Warning {
 				unit.Bytes(float64(e.traffic(lab.Write).bytes)), portion(share), e.counted().storage())
 		}
 		return warn(metricsOf(lab.Write),
-			"buffered writes without fsync: the speed is that of the page cache until it "+
+			"buffered writes without fsync: this is the speed of the page cache until it "+
 				"fills; add direct=1, end_fsync=1 or fsync=N")
 	}
 	if e.options().depth()*e.jobs() > 1 || e.Machine.WriteCache != writeBack {
 		return nil
 	}
 	return warn(latencyMetrics(lab.Write), "the disk has a volatile write cache and nothing asked it to store what it "+
-		"was sent: the latency is that of the cache, "+
+		"was sent: this is the latency of the cache, "+
 		"not of a durable write, which can take a hundred times longer; add fsync=1 to see that")
 }
 

@@ -46,7 +46,7 @@ func (r *Reader) Parse(data []byte) *yaml.Node {
 	}
 	switch err := decoder.Decode(&second); {
 	case err == nil:
-		r.Add(second.Line, second.Column, "delete it, or move it to a file of its own",
+		r.Add(second.Line, second.Column, "delete it, or move it to a separate file",
 			"a second YAML document begins here")
 	case !errors.Is(err, io.EOF):
 		r.syntax(err)
