@@ -36,11 +36,11 @@ func (f *Finding) rate() {
 // measuredClass are the loads that a run measured.
 const measuredClass = "measured"
 
-// besides is an upper bound on the CPU time of a load's I/O, as a multiple of the CPU time of the load's own processes:
+// totalCPU is an upper bound on the CPU time of a load's I/O, as a multiple of the CPU time of its processes:
 // interrupts and kernel threads do the rest. A cost below leastCost of a load's time disappears in the spread of
 // repetitions.
 const (
-	besides   = 2
+	totalCPU  = 2
 	leastCost = 0.05
 )
 
@@ -60,7 +60,7 @@ func (f *Finding) rateByLoads(r *Rule, m *machine) {
 		}
 		busiest = max(busiest, busy)
 	}
-	if most := besides * busiest; most < leastCost {
+	if most := totalCPU * busiest; most < leastCost {
 		f.Note = fmt.Sprintf("%s, not %s: the measured loads are on CPUs for %s of their time, so that it costs them "+
 			"%s at most", Low, f.Severity, unit.Percent(busiest), unit.Percent(most))
 		f.Severity = Low
