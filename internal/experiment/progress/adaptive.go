@@ -15,7 +15,7 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// Adaptive is how far a run has come that goes on until its numbers are precise or its budget is spent.
+// Adaptive estimates the progress of a run that ends when its numbers are precise or its budget is spent.
 type Adaptive struct {
 	plan   *plan.Precision
 	cells  []runner.Cell
@@ -64,7 +64,7 @@ func (p *Adaptive) Left(e runner.Progress) (time.Duration, bool) {
 // AtMost is true: what is precise before is not measured further.
 func (p *Adaptive) AtMost() bool { return true }
 
-// CountText says how many repetitions there are, and with a precision how many cells have it.
+// CountText returns the number of repetitions, and with a requested precision the number of cells that have reached it.
 func (p *Adaptive) CountText() string {
 	if p.within == 0 {
 		return fmt.Sprint(len(p.done))

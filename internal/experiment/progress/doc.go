@@ -1,3 +1,3 @@
-// Package progress shows how far an experiment has come, on a terminal and elsewhere: what goes on, what was measured,
-// and how long it still takes, as the plans know that.
+// Package progress shows the progress of an experiment, on a terminal and elsewhere: the current step, the results so
+// far, and the remaining time as the plans estimate it.
 package progress

@@ -11,12 +11,13 @@ import (
 // OrderClock estimates how long a run still takes, from an order that is known beforehand.
 type OrderClock struct {
 	done, total int
-	LaterTime   time.Duration // without what goes on now
-	unknown     bool          // a load ends by size, so nobody knows
+	LaterTime   time.Duration // without the current repetition
+	unknown     bool          // a load ends by size, so its duration is unknown
 	pause       time.Duration
 }
 
-// RepetitionOverhead is what a repetition takes besides its load: fio's start and end, counters, saving.
+// RepetitionOverhead is the time that a repetition takes in addition to its load: fio's start and end, counters,
+// saving.
 const RepetitionOverhead = 400 * time.Millisecond
 
 // NewOrderClock is for loads in a fixed order, with a pause between two.

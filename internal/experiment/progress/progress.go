@@ -15,8 +15,8 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// Progress shows what goes on. On a terminal it is one line that is painted over, below the table where there is one.
-// Elsewhere it is a line for each finished repetition, and the table once.
+// Progress shows the current step. On a terminal it is one line that is painted over, below the table if
+// there is one. Elsewhere it is a line for each finished repetition, and the table once.
 type Progress struct {
 	Source
 	started       time.Time
@@ -31,7 +31,7 @@ type Progress struct {
 // Keeper keeps what is shown for others who look at the run.
 type Keeper interface{ Progress(lab.Progress) error }
 
-// Display shows what goes on here, and has a run that is open keep it.
+// Display prints the progress of a run, and lets an open run keep it.
 type Display interface {
 	Print(runner.Progress)
 	KeepIn(Keeper)
@@ -88,7 +88,7 @@ func (s *Progress) clear() string {
 	return s.key.Own(fmt.Sprintf("\r\x1b[%dA\x1b[J", s.drawn))
 }
 
-// printLine writes a line when something has ended, or when something begins of which nobody knows how long it takes.
+// printLine writes a line when a step has ended, or when a step of unknown duration begins.
 func (s *Progress) printLine(e runner.Progress) {
 	switch {
 	case e.Ended != nil:
@@ -108,7 +108,7 @@ func (s *Progress) Note(line string) {
 	fmt.Fprintln(s.out, line)
 }
 
-// Painted says whether what goes on is a line that is painted over, and not a line for each thing.
+// Painted reports whether progress is one line that is painted over, instead of a line for each step.
 func (s *Progress) Painted() bool { return s.width > 0 }
 
 // End clears what was painted.
@@ -119,7 +119,7 @@ func (s *Progress) End() {
 	}
 }
 
-// statusLine is one line of what goes on:
+// statusLine returns one line about the current step:
 //
 //	1m 12s of about 9m 40s ▕██▌            ▏ 3/24 randwrite 4k q128 x4 (42s left)  1.02M IOPS  3.98 GiB/s
 func (s *Progress) statusLine(e runner.Progress) string {
@@ -169,7 +169,7 @@ type Source interface {
 	ResultTable() []string
 }
 
-// Counter is the source of progress where nobody knows how much is still to be done: what it says was done.
+// Counter is the source of progress where the total is unknown. It returns a text about the work done so far.
 type Counter func() string
 
 // Update does nothing: what is counted is looked up.

@@ -51,7 +51,7 @@ func (r *readProgress) updateAfter(elapsed time.Duration, p guard.Progress) {
 	fmt.Fprintln(r.out, r.line(elapsed, share, p))
 }
 
-// line says how far it is:
+// line returns the line that shows the share read so far:
 //
 //	reading all of /dev/nvme1n1, to see whether it is empty ▕██▌            ▏ 16%  5.98 GiB/s (17m 20s left)
 func (r *readProgress) line(elapsed time.Duration, share float64, p guard.Progress) string {

@@ -10,8 +10,9 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// VisitClock estimates how long an experiment still takes at most: arms that settle are left out, and nobody knows
-// beforehand which. What a visit costs besides its loads, a boot above all, is learnt from those that have ended.
+// VisitClock estimates the longest time that an experiment still takes: settled arms are left out, and which arms
+// settle is unknown beforehand. The time that a visit takes in addition to its loads, mainly a boot, is learnt from
+// visits that have ended.
 type VisitClock struct {
 	plan  *plan.Visits
 	loads map[string]time.Duration // what a load of a cell is expected to take
@@ -19,7 +20,7 @@ type VisitClock struct {
 
 	done      []plan.Done
 	visits    int           // that have begun
-	entered   time.Duration // what all of them took besides loads
+	entered   time.Duration // the time of all these visits without their loads
 	remaining remaining
 }
 
@@ -46,7 +47,7 @@ func (c *VisitClock) addCells(cells []runner.Cell) {
 	}
 }
 
-// Follow goes on with another plan, which has other cells besides.
+// Follow continues with another plan, which has additional cells.
 func (c *VisitClock) Follow(p *plan.Visits, cells []runner.Cell) {
 	c.plan = p
 	c.addCells(cells)
