@@ -93,7 +93,7 @@ func (c *counter) begin() { c.tally = newTally() }
 func (c *counter) count(e TracedEvent) {
 	k := c.kinds[e.Type]
 	if k == nil {
-		return // the buffer says how large it is, as one that wakes a reader
+		return // the buffer reports its size, as one that wakes a reader
 	}
 	c.events++
 	c.lost += e.Lost

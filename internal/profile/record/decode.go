@@ -16,7 +16,7 @@ const (
 	recordSwitch      = 14
 )
 
-// The meaning of a bit of a record's misc depends on its kind: a thread's name is that of a program that it now
+// The meaning of a bit of a record's misc depends on its kind: a thread's name comes from the program that it now
 // executes, or a switch is away from the thread.
 const (
 	miscExec = 1 << 13

@@ -32,7 +32,7 @@ type StageAccumulator struct {
 // alias is an unrequested device to which a device under test passes its bios unchanged: a path of a multipath NVMe
 // device. Its requests are then those of the device under test.
 type alias struct {
-	of *device // nil: bios come to it independently, as to a device below a dm device
+	of *device // nil: bios reach it independently, as they reach a device below a dm device
 	// confirmed is set if a bio of the device became a request of the alias.
 	confirmed bool
 }

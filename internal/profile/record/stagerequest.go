@@ -1,6 +1,6 @@
 package record
 
-// queue processes a bio that comes to the device.
+// queue processes a bio that enters the device's queue.
 func (d *device) queue(k key, start, sectors, now uint64) {
 	r := d.oldest(k, queued)
 	for r != nil && !r.awaitsQueue {

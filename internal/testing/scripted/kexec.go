@@ -12,9 +12,9 @@ const (
 	kexecDisabled = "/proc/sys/kernel/kexec_load_disabled"
 )
 
-// Kexecs makes the machine behave like a real host that can be rebooted: by the kexec of its own kernel, or by
-// firmware, both through systemd. OnBoot is called at each boot; a machine that does not come up is unreachable until
-// PowerCycle.
+// Kexecs makes the machine behave like a real host that can be rebooted: by a kexec of its installed kernel, or
+// by firmware, both through systemd. OnBoot is called at each boot; a machine that does not come up is unreachable
+// until PowerCycle.
 func (m *Machine) Kexecs() {
 	m.mu.Lock()
 	m.kexecs = true

@@ -80,8 +80,8 @@ func nodesOf(volume Object) string {
 	return strings.Join(slices.Compact(printed), ", ")
 }
 
-// remoteAccess returns LINSTOR's parameter that says whether a pod may use a volume on a node that has no copy of it:
-// "true", the default, "false", or where. Its name has the driver's before it, or not, and capitals do not matter.
+// remoteAccess returns LINSTOR's parameter that decides whether a pod may use a volume on a node that has no copy of
+// it: "true", the default, "false", or where. Its name has the driver's before it, or not, and capitals do not matter.
 // Source: linstor-csi's CHANGELOG.md, versions 0.6.0 and 0.7.0.
 func remoteAccess(parameters map[string]string) string {
 	for key, value := range parameters {
@@ -98,8 +98,8 @@ func remoteAccess(parameters map[string]string) string {
 
 const linstor = "linstor.csi.linbit.com"
 
-// OfClass returns the facts about a StorageClass. from is where it was read. The API always says when volumes are made;
-// a text that does not was cut off, or is one to apply. Parameters that are null were not shown.
+// OfClass returns the facts about a StorageClass. from is where it was read. The API always returns the volume binding
+// mode; a text without it was cut off, or is one to apply. Parameters that are null were not shown.
 func OfClass(class Object, from string) []lab.Fact {
 	field := func(key, name string) lab.Fact {
 		at := Source(from, "StorageClass", name)

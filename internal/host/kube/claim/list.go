@@ -83,7 +83,7 @@ func (l *list) add(kind string, o Object) {
 	}
 }
 
-// class tells what is known of the class of a claim or of a volume.
+// class adds the known facts about the class of a claim or of a volume.
 func (l *list) class(about, kind string, o Object) {
 	name, at := text(o, "spec", "storageClassName"), Source(l.from, kind, "spec.storageClassName")
 	if name == "" {
@@ -117,7 +117,7 @@ func (l *list) class(about, kind string, o Object) {
 	}
 }
 
-// volume tells what is known of the volume of that name.
+// volume adds the known facts about the volume of that name.
 func (l *list) volume(about, name string) {
 	at, driver := Source(l.from, "PersistentVolume", "spec"), ""
 	volume := l.volumes[name]
