@@ -3,7 +3,9 @@ package ablation
 import (
 	"math"
 	"slices"
+	"strings"
 
+	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/stat"
 )
 
@@ -215,4 +217,218 @@ func (a *analysis) beyond(of number, settings []int) stat.BlockedChange {
 		}
 	}
 	return a.allowingForJump(of, math.MaxInt, c, len(weights))
+}
+
+// sumUp says of one number whether effects add up and whether the baseline equals itself.
+func (a *analysis) sumUp(d *Document, of number, better lab.Better) {
+	for n := 1; n <= len(a.Settings); n++ {
+		claim, suspect := a.odd(of, n)
+		if x := a.estimate(claim, better); x != nil && x.Verdict != Undecided && x.Verdict != Same {
+			d.Interactions = append(d.Interactions, Interaction{[]int{n}, of.cell, of.metric, *x})
+		}
+		if suspect && !slices.Contains(a.suspected, n) {
+			a.suspected = append(a.suspected, n)
+		}
+	}
+	for _, arm := range a.Arms {
+		if p := settingsOf(arm); len(p) == 2 {
+			if x := a.estimate(a.pair(of, p[0], p[1]), better); x != nil {
+				d.Interactions = append(d.Interactions, Interaction{p, of.cell, of.metric, *x})
+			}
+		}
+	}
+	if u, ok := a.unexplained(d, of, better); ok {
+		d.Unexplained = append(d.Unexplained, u)
+	}
+	if c, ok := a.control(of, better); ok {
+		d.Controls = append(d.Controls, c)
+	}
+}
+
+func (a *analysis) unexplained(d *Document, of number, better lab.Better) (Unexplained, bool) {
+	u := Unexplained{Cell: of.cell, Metric: of.metric, Settings: []int{}}
+	var all []int
+	for _, s := range d.Settings {
+		all = append(all, s.Number)
+		i := slices.IndexFunc(s.Cells, func(p CellEffect) bool { return p.Cell == of.cell && p.Metric == of.metric })
+		if x := s.Cells[i].Alone; x != nil && (x.Verdict == Faster || x.Verdict == Slower) {
+			u.Settings = append(u.Settings, s.Number)
+		}
+	}
+	whole := a.estimate(a.together(of), better)
+	beyondAll := a.estimate(a.beyond(of, all), better)
+	beyondSeen := a.estimate(a.beyond(of, u.Settings), better)
+	if whole == nil || beyondAll == nil || beyondSeen == nil {
+		return u, false
+	}
+	u.Together, u.All, u.Seen = *whole, *beyondAll, *beyondSeen
+	return u, true
+}
+
+// control compares the second visit of the baseline with the first. It has a separate error, shared over the cells: 5%
+// of the runs distrust themselves for nothing.
+func (a *analysis) control(of number, better lab.Better) (Control, bool) {
+	second := VisitArm(Baseline, 2)
+	if !a.has(second) {
+		return Control{}, false
+	}
+	numbers := 0
+	a.each(func(number, lab.MetricInfo) { numbers++ })
+	last := a.last(of, Baseline)
+	c := a.fit(of, last, true).Change(a.byIndex(map[string]float64{second: 1, Baseline: -1}),
+		a.Alpha/float64(numbers))
+	x := a.estimate(c, better)
+	if x == nil {
+		return Control{}, false
+	}
+	return Control{of.cell, of.metric, *x}, true
+}
+
+// FewestBlocks returns how many blocks a difference of less than twofold takes: in one arm, and in both arms that a
+// setting is measured in if both show it. One block more in both arms pays for the second way to agree by chance.
+func FewestBlocks(alpha float64) (one, both int) {
+	one = stat.FewestAgreeing(alpha)
+	return one, one/2 + 1
+}
+
+// claim returns a change with an interval that allows for an unseen jump if the change would be a difference. other is
+// what the setting does in its other arm, whose visits count if it shows the same. No difference is claimed sooner,
+// since most settings make none and boots are expensive.
+func (a *analysis) claim(of number, arm string, c, other stat.BlockedChange) stat.BlockedChange {
+	return a.allowingForJump(of, a.last(of, arm), c, 2, other) // what was found when the arm was dropped stays found
+}
+
+// allowingForJump returns a change of so many arms, seen up to a last block, with an interval that allows for an unseen
+// jump of one of them if the change would be a difference. One of the others that shows the same adds its visits, if
+// there is any: the same arm is not in both.
+func (a *analysis) allowingForJump(of number, last int, c stat.BlockedChange, arms int, others ...stat.BlockedChange,
+) stat.BlockedChange {
+	decision, n := c.Decide(a.Margin), c.N
+	if decision != stat.Above && decision != stat.Below {
+		return c
+	}
+	more := 0
+	for _, other := range others {
+		if other.Decide(a.Margin) == decision {
+			more = max(more, other.N-1) // see FewestBlocks
+		}
+	}
+	ofPair := c.Spread * math.Sqrt(2/float64(arms))
+	c.Change = c.AllowingForJump(a.jumping(of, last).Unseen(n+more, ofPair))
+	return c
+}
+
+// jumping returns the scatter of all arms with one setting added or removed, against the baseline, up to a last block.
+func (a *analysis) jumping(of number, last int) stat.JumpingArms {
+	arms := stat.JumpingArms{Alpha: a.Alpha, Margin: a.Margin}
+	for n := range a.Settings {
+		for _, arm := range []string{AloneArm(n + 1), RemovedArm(n + 1)} {
+			arms.Scatters = append(arms.Scatters, stat.ScatterOf(a.logs(of, arm, Baseline, last)))
+		}
+	}
+	return arms
+}
+
+// logs returns the logarithms of the ratios of two arms in the blocks that have both, up to a last block, in ascending
+// order.
+func (a *analysis) logs(of number, arm, base string, last int) []float64 {
+	sums, counts := map[int][2]float64{}, map[int][2]float64{}
+	for _, v := range a.visits[of] {
+		at := slices.Index([]string{arm, base}, visited(a.arms[v.Arm]))
+		if at < 0 || v.Block > last {
+			continue
+		}
+		sum, count := sums[v.Block], counts[v.Block]
+		sum[at], count[at] = sum[at]+v.Log, count[at]+1
+		sums[v.Block], counts[v.Block] = sum, count
+	}
+	var logs []float64
+	for block, n := range counts {
+		if n[0] > 0 && n[1] > 0 {
+			logs = append(logs, sums[block][0]/n[0]-sums[block][1]/n[1])
+		}
+	}
+	slices.Sort(logs) // the order of a map would change the last digit of their sum
+	return logs
+}
+
+// Settled reports for each arm of the design whether it needs no further blocks: its claims are decided in all cells,
+// or will hardly be within the blocks that are left, or it had all its blocks. The baseline is needed as long as any
+// setting alone is, the tuned set as long as any removed one. A run may look after each block: the intervals hold at
+// all looks together.
+func Settled(d Design, measured []Measured, t Terms) []bool {
+	e := newAnalysis(d, measured, t)
+	settled := make([]bool, len(d.Arms))
+	for i, arm := range d.Arms {
+		settled[i] = e.settled(arm)
+	}
+	for i, arm := range d.Arms {
+		needs := map[string]string{Baseline: "+", Tuned: "-"}[visited(arm)]
+		if needs == "" {
+			continue
+		}
+		settled[i] = e.begun(arm) && !slices.ContainsFunc(d.Arms, func(other string) bool {
+			return strings.HasPrefix(other, needs) && !settled[slices.Index(d.Arms, other)]
+		})
+	}
+	return settled
+}
+
+// begun says that an arm has the fewest blocks in all cells.
+func (a *analysis) begun(arm string) bool {
+	return a.all(func(of number) bool { return a.blocks(of, arm) >= max(a.MinBlocks, 1) })
+}
+
+// settled says it of an arm with settings added or one removed.
+func (a *analysis) settled(arm string) bool {
+	return a.begun(arm) && a.all(func(of number) bool {
+		if a.blocks(of, arm) >= a.Blocks {
+			return true
+		}
+		c, ok := a.about(of, arm)
+		return ok && c.Known() && (c.Decide(a.Margin) != stat.Undecided || c.Futile(a.Margin, a.Blocks))
+	})
+}
+
+// about is the change that an arm was measured for.
+func (a *analysis) about(of number, arm string) (stat.BlockedChange, bool) {
+	for n := range a.Settings {
+		if arm == RemovedArm(n+1) {
+			_, removed := a.effects(of, n+1)
+			return removed, true
+		}
+	}
+	switch added := settingsOf(arm); len(added) {
+	case 1:
+		alone, _ := a.effects(of, added[0])
+		return alone, true
+	case 2:
+		return a.pair(of, added[0], added[1]), true
+	}
+	return stat.BlockedChange{}, false
+}
+
+// all reports whether something holds for the deciding metrics of all cells; where they are not known yet it does not.
+func (a *analysis) all(holds func(number) bool) bool {
+	known := len(a.Cells) > 0
+	for _, c := range a.Cells {
+		known = known && len(c.Metrics) > 0
+		for _, m := range c.Metrics {
+			if known = known && holds(number{c.ID, m}); !known {
+				return false
+			}
+		}
+	}
+	return known
+}
+
+// blocks is how many visited an arm.
+func (a *analysis) blocks(of number, arm string) int {
+	var seen []int
+	for _, v := range a.visits[of] {
+		if a.arms[v.Arm] == arm && !slices.Contains(seen, v.Block) {
+			seen = append(seen, v.Block)
+		}
+	}
+	return len(seen)
 }

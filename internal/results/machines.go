@@ -5,6 +5,7 @@ import (
 	"github.com/headroom/headroom/internal/diagnosis"
 	"github.com/headroom/headroom/internal/diff"
 	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/profile/cost"
 	"github.com/headroom/headroom/internal/rule"
 	"github.com/headroom/headroom/internal/store"
@@ -81,4 +82,24 @@ func DifferencesForOthers(a, b facts.Document) (diff.Document, error) {
 		return diff.Document{}, err
 	}
 	return knowledge.Compare(diff.Side{Name: a.Target, Facts: a.Facts}, diff.Side{Name: b.Target, Facts: b.Facts}), nil
+}
+
+// LoadRules reads the built-in rules, and the rules of a file.
+func LoadRules(file string) (*rule.Set, error) {
+	rules, err := rule.BuiltIn()
+	if err != nil {
+		return nil, err
+	}
+	if file != "" {
+		data, err := app.ReadInput(file)
+		if err != nil {
+			return nil, &lab.Error{Kind: lab.Usage, What: "can't read the rules", Err: err}
+		}
+		own, err := rule.Decode(file, data)
+		if err != nil {
+			return nil, err
+		}
+		rules = append(rules, own...)
+	}
+	return rule.Compile(rules)
 }

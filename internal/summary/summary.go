@@ -3,6 +3,7 @@ package summary
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/headroom/headroom/internal/lab"
@@ -260,4 +261,60 @@ func (c Cell) Deciding() []string {
 		own[name] = lab.MetricInfo{Unit: m.Unit, Better: m.Better, Decides: m.Decides}
 	}
 	return lab.Deciding(own, c.Params, c.Metrics)
+}
+
+// Samples returns the deciding metrics of the cells of a run on several targets, for the comparison of the targets.
+func (s Run) Samples() []outliers.Sample {
+	var all []outliers.Sample
+	for _, c := range s.Cells {
+		cell, own := strings.CutSuffix(c.ID, "@"+c.Role)
+		if !own || c.Role == AllTargets {
+			continue
+		}
+		for _, name := range c.Deciding() {
+			m := c.Metrics[name]
+			sample := outliers.Sample{Role: c.Role, Cell: cell, Metric: name, Better: m.Better, Unit: m.Unit,
+				Values: map[int]float64{}}
+			for _, v := range m.Values {
+				sample.Values[v.Repetition] = v.Value
+			}
+			all = append(all, sample)
+		}
+	}
+	return all
+}
+
+// AllTargets is the role of what all targets did together.
+const AllTargets = "all"
+
+// compareMetrics puts what belongs to one direction together, and the parts of a latency in the order of a
+// distribution.
+func compareMetrics(a, b string) int {
+	_, quantityA, partA := lab.CutMetric(a)
+	_, quantityB, partB := lab.CutMetric(b)
+	return cmp.Or(cmp.Compare(directionRank(a), directionRank(b)), cmp.Compare(quantityA, quantityB),
+		cmp.Compare(partRank(partA), partRank(partB)), cmp.Compare(a, b))
+}
+
+// partRank is where a part of a latency stands: percentiles, of which p90 is before p99 and that before p99.9, are
+// between the least and the most.
+func partRank(part string) int {
+	switch strings.TrimPrefix(part, "latency.") { // request.latency.p99 has no direction
+	case "mean":
+		return 1
+	case "min":
+		return 2
+	case "max":
+		return 4
+	}
+	return 3
+}
+
+// directionRank puts what has no direction (cpu, elapsed) last.
+func directionRank(metric string) int {
+	direction, _, _ := lab.CutMetric(metric)
+	if i := slices.Index(lab.Directions(), direction); i >= 0 {
+		return i
+	}
+	return len(lab.Directions())
 }

@@ -11,7 +11,11 @@ import (
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/factor"
+	"github.com/headroom/headroom/internal/factor/journal"
+	"github.com/headroom/headroom/internal/factor/scheme"
 	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/facts/network"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/load/served"
@@ -224,4 +228,78 @@ func (n *Network) ReadEnds(b *store.Bundle) error {
 		}
 	}
 	return nil
+}
+
+// Machines are the ends of the network, the clients first, each with the adapters that the tests take, those of several
+// pairs once. A client and a server may be one target: what the journal of the first has changed there is in effect for
+// the second already.
+func (n *Network) Machines(ctx context.Context) ([]*VariedMachine, error) {
+	var all []*VariedMachine
+	add := func(kind, role string, adapters []string) {
+		t := n.End(role).Target
+		i := slices.IndexFunc(all, func(m *VariedMachine) bool {
+			return m.Kind == kind && m.Where[0].Target == t
+		})
+		if i < 0 {
+			i, all = len(all),
+				append(all, &VariedMachine{Role: role, Kind: kind, Where: []scheme.Scope{{Target: t}}})
+		}
+		m := all[i]
+		for _, adapter := range adapters {
+			switch {
+			case m.Where[0].Adapter == "":
+				m.Where[0].Adapter = adapter
+			case !slices.ContainsFunc(m.Where, func(w scheme.Scope) bool { return w.Adapter == adapter }):
+				m.Where = append(m.Where, scheme.Scope{Target: t, Adapter: adapter})
+			}
+		}
+	}
+	looked := map[string]bool{}
+	for _, pair := range n.Pairs {
+		key := pair.Client + " " + pair.Server + " " + pair.Address
+		if looked[key] {
+			continue
+		}
+		looked[key] = true
+		at, there, err := network.FindPorts(ctx, n.End(pair.Client).Target, n.End(pair.Server).Target, pair.Address)
+		if err != nil {
+			return nil, err
+		}
+		add(experiment.ClientRole, pair.Client, at.Expected)
+		add(experiment.ServerRole, pair.Server, there.Expected)
+	}
+	slices.SortStableFunc(all, func(a, b *VariedMachine) int { return strings.Compare(a.Kind, b.Kind) })
+	return all, nil
+}
+
+// VariedMachine is one whose settings an experiment varies: the one under test, or an end of a network.
+type VariedMachine struct {
+	// Role is that of an end of a network, of which there may be several of a kind: client-2, a client. Both are empty
+	// for the machine of a storage.
+	Role, Kind string
+	// Where its settings are found: once for each adapter under test.
+	Where []scheme.Scope
+	// Settings are its live factors, by name: one that is about the adapter under test is found on each of them.
+	Settings map[string][]scheme.Setting
+	Journal  *journal.Journal
+}
+
+// Find the settings of a machine that a choice is about; none where it is about another.
+func (m *VariedMachine) Find(ctx context.Context, c factor.Choice) ([]scheme.Setting, error) {
+	if c.Role != "" && c.Role != m.Kind {
+		return nil, nil
+	}
+	places := m.Where
+	if !strings.Contains(c.Factor(), scheme.UnderTest) {
+		places = places[:1]
+	}
+	var settings []scheme.Setting
+	for _, w := range places {
+		s, err := factor.Bind(ctx, w, c.Factor())
+		if err != nil {
+			return nil, err
+		}
+		settings = append(settings, s)
+	}
+	return settings, nil
 }

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/guard"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
 	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/runner"
 	"github.com/headroom/headroom/internal/unit"
@@ -278,5 +280,129 @@ func quantity(info lab.MetricInfo, metric string, v float64) string {
 		return unit.IOPS(v) + "/s"
 	default:
 		return fmt.Sprintf("%.4g %s", v, info.Unit)
+	}
+}
+
+// OrderClock estimates how long a run still takes, from an order that is known beforehand.
+type OrderClock struct {
+	done, total int
+	LaterTime   time.Duration // without the current repetition
+	unknown     bool          // a load ends by size, so its duration is unknown
+	pause       time.Duration
+}
+
+// RepetitionOverhead is the time that a repetition takes in addition to its load: fio's start and end, counters,
+// saving.
+const RepetitionOverhead = 400 * time.Millisecond
+
+// NewOrderClock is for loads in a fixed order, with a pause between two.
+func NewOrderClock(cells []runner.Cell, order []plan.Repetition, pause time.Duration) *OrderClock {
+	c := &OrderClock{total: len(order), pause: pause}
+	expected := map[string]time.Duration{}
+	for _, cell := range cells {
+		expected[cell.ID] = cell.Expected
+	}
+	for _, r := range order {
+		if expected[r.Cell] == 0 {
+			c.unknown = true
+		}
+		c.LaterTime += expected[r.Cell] + RepetitionOverhead + pause
+	}
+	c.LaterTime -= min(c.LaterTime, pause) // none before the first
+	return c
+}
+
+// Within has no more time be left than a limit; 0 is none.
+func (c *OrderClock) Within(limit time.Duration) *OrderClock {
+	if limit > 0 {
+		c.LaterTime = min(c.LaterTime, limit)
+	}
+	return c
+}
+
+// Update takes note of a load that begins or has ended.
+func (c *OrderClock) Update(e runner.Progress) {
+	switch {
+	case e.Cell == nil:
+	case e.Begins:
+		c.LaterTime -= e.Cell.Expected + RepetitionOverhead + c.pause
+	case e.Ended != nil:
+		c.done++
+	}
+}
+
+// Left is how long it takes from now on, where that is known.
+func (c *OrderClock) Left(e runner.Progress) (time.Duration, bool) {
+	return max(0, c.LaterTime) + max(0, e.Left), !c.unknown
+}
+
+// AtMost is false: the order is known.
+func (c *OrderClock) AtMost() bool { return false }
+
+// ResultTable is nil: a line says it all.
+func (c *OrderClock) ResultTable() []string { return nil }
+
+func (c *OrderClock) CountText() string { return fmt.Sprintf("%d/%d", c.done, c.total) }
+
+// readProgressDelay is how long a device is read before anything is said about it.
+const readProgressDelay = 2 * time.Second
+
+// readProgress shows how far the reading of a device has come: on a terminal as a line that is painted over, elsewhere
+// as a line now and then.
+type readProgress struct {
+	path    string
+	out     io.Writer
+	key     prose.Key // of out
+	width   int       // 0 when out is no terminal
+	started time.Time
+	shown   bool
+	// tenths of the device that were read when the last line was written, where out is no terminal.
+	tenths int
+}
+
+func NewReading(p *app.App, path string) *readProgress {
+	return &readProgress{path: path, out: p.Stderr, key: p.Key, width: app.Columns(p.Stderr), started: time.Now()}
+}
+
+func (r *readProgress) Update(p guard.Progress) { r.updateAfter(time.Since(r.started), p) }
+
+func (r *readProgress) updateAfter(elapsed time.Duration, p guard.Progress) {
+	if elapsed < readProgressDelay {
+		return
+	}
+	share := float64(p.Done) / float64(max(1, p.Size))
+	if r.width > 0 {
+		r.shown = true
+		fmt.Fprint(r.out, r.key.Own("\r\x1b[J")+app.Fit(r.line(elapsed, share, p), r.width-1))
+		return
+	}
+	tenths := int(10*share + 1e-9)
+	if r.shown && tenths <= r.tenths {
+		return
+	}
+	r.shown, r.tenths = true, tenths
+	fmt.Fprintln(r.out, r.line(elapsed, share, p))
+}
+
+// line returns the line that shows the share read so far:
+//
+//	reading all of /dev/nvme1n1, to see whether it is empty ▕██▌            ▏ 16%  5.98 GiB/s (17m 20s left)
+func (r *readProgress) line(elapsed time.Duration, share float64, p guard.Progress) string {
+	line := fmt.Sprintf("reading all of %s, to see whether it is empty ", r.path)
+	if r.width > 0 {
+		line += bar(share, 16) + " "
+	}
+	line += unit.Percent(share) + "  " + unit.Bandwidth(float64(p.Read)/elapsed.Seconds())
+	if share > 0 {
+		left := unit.SecondsToDuration(elapsed.Seconds() / share * (1 - share))
+		line += " (" + unit.Duration(left.Round(time.Second)) + " left)"
+	}
+	return line
+}
+
+// End clears what was painted.
+func (r *readProgress) End() {
+	if r.shown && r.width > 0 {
+		fmt.Fprint(r.out, r.key.Own("\r\x1b[J"))
 	}
 }

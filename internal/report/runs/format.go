@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 
@@ -68,4 +69,20 @@ func Shown(runs []summary.Run, o report.Options) []summary.Run {
 		shown[i] = run
 	}
 	return shown
+}
+
+// writeJSON writes the published documents of runs.
+func writeJSON(w io.Writer, runs []summary.Run, _ report.Options) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false) // "<" stays readable; the document is never put into a page
+	encoder.SetIndent("", " ")
+	return encoder.Encode(Published(runs))
+}
+
+// Published returns the document of one run, or an array of the documents of several.
+func Published(runs []summary.Run) any {
+	if len(runs) == 1 {
+		return runs[0]
+	}
+	return append([]summary.Run{}, runs...)
 }

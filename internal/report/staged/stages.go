@@ -6,10 +6,12 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/factor/mount"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/report"
 	"github.com/headroom/headroom/internal/stages"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // Stages builds the document about a run with stages: its faults in one line, the table with the shares of other
@@ -191,4 +193,98 @@ func publishedTable(d *stages.Document, number int, all []report.Mark) []documen
 	return []document.Block{document.Heading{Text: fmt.Sprintf("%s, %s: %d agree to their last digit with what was "+
 		"measured, %d with the rounded figures in the same table, %d with neither", title, prose.Count(figures, "figure"),
 		same[stages.Measured], same[stages.Derived], same[stages.Differs]+same[stages.Unknown])}, t}
+}
+
+// FastestMount is the stage on one of headroom's own mounts that was the fastest in most of the loads that several
+// stages share, and the files that make the mount permanent.
+type FastestMount struct {
+	// Stage is empty if no stage is ahead.
+	Stage string
+	// Won is the number of Loads in which it was the fastest of Mounts.
+	Won, Loads, Mounts int
+	Files              []mount.ConfigFile
+}
+
+// NFS builds the document about the stages of an NFS server, with the files that make the fastest mount permanent.
+// Without serial numbers these are left out, because they contain the server's addresses.
+func NFS(d stages.Document, best FastestMount, o report.Options) document.Document {
+	out := Stages(d, o)
+	if best.Stage == "" || !o.Serials {
+		return out
+	}
+	text := "To have " + best.Stage + " for good"
+	if best.Mounts > 1 {
+		text += fmt.Sprintf(", the fastest of %s in %d of %s by the medians; a difference of a few per cent may be "+
+			"noise", prose.Count(best.Mounts, "mount"), best.Won, prose.Count(best.Loads, "load"))
+	}
+	files := document.Entries{Name: "for good"}
+	for _, f := range best.Files {
+		lines := []document.Line{{Label: "cost", Text: f.Cost}}
+		for _, line := range f.Lines {
+			lines = append(lines, document.Line{Text: line, Typed: true})
+		}
+		files.List = append(files.List, document.Entry{Title: "on " + f.Where + ", in " + f.Name, Name: f.Name,
+			Parts: []document.Part{{Name: "change", Obvious: true, Lines: lines}}})
+	}
+	out.Blocks = append(out.Blocks, document.Heading{Text: text + ":"}, files)
+	return out
+}
+
+// stagesPlots returns one picture for each load, with a bar for each stage.
+func stagesPlots(d *stages.Document) document.Plots {
+	var plots document.Plots
+	for from := 0; from < len(d.Rows); {
+		to := from
+		for to < len(d.Rows) && d.Rows[to].Group == d.Rows[from].Group {
+			to++
+		}
+		plot := stagesPlot(d, d.Rows[from:to])
+		if len(plot.References) > 0 {
+			plots.Reading = "A line across a row is what the links of that stage carry together, where that is near."
+		}
+		plots.List = append(plots.List, plot)
+		from = to
+	}
+	return plots
+}
+
+// stagesPlot shows one load in its stages, in bits a second, or in operations if bytes are not known for all stages.
+func stagesPlot(d *stages.Document, rows []stages.Row) document.Plot {
+	u, quantity := lab.BitsPerSecond, "bandwidth"
+	value := func(r stages.Row) float64 { return 8 * r.Bandwidth }
+	if slices.ContainsFunc(rows, func(r stages.Row) bool { return !(r.Bandwidth > 0) && r.IOPS > 0 }) {
+		u, quantity = lab.PerSecond, "IOPS"
+		value = func(r stages.Row) float64 { return r.IOPS }
+	}
+	direction := rows[0].Direction
+	p := document.Plot{Tabled: true, X: document.Axis{Title: prose.Join(direction, quantity), Unit: string(u)},
+		Y: document.Axis{Scale: document.Names}}
+	s := document.Series{Direction: direction, Bars: true}
+	var loads []string
+	most := 0.0
+	for i, r := range rows {
+		if load := stagesLoad(r); !slices.Contains(loads, load) {
+			loads = append(loads, load)
+		}
+		p.Y.Names = append(p.Y.Names, r.Stage)
+		s.Points = append(s.Points, document.Point{At: float64(i), Value: value(r), Name: "in " + r.Stage,
+			Text: unit.Value(u, value(r)), Codes: r.Warnings})
+		most = max(most, value(r))
+	}
+	if len(loads) > 1 {
+		for i, r := range rows {
+			s.Points[i].Name = stagesLoad(r) + " in " + r.Stage
+		}
+	}
+	p.Title, p.Series = strings.Join(loads, "; "), []document.Series{s}
+	for i, r := range rows {
+		at := slices.IndexFunc(d.Stages, func(s stages.Stage) bool { return s.Name == r.Stage })
+		const near = 3 // times the fastest; with a more distant ceiling all bars would be short
+		if u != lab.BitsPerSecond || at < 0 || !(d.Stages[at].Rate > 0) || 8*d.Stages[at].Rate > near*most {
+			continue
+		}
+		p.References = append(p.References, document.Reference{Name: "links of " + r.Stage,
+			Level: document.Level{From: float64(i) - 0.45, To: float64(i) + 0.45, Value: 8 * d.Stages[at].Rate}})
+	}
+	return p
 }

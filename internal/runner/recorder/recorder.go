@@ -7,11 +7,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
+	"github.com/headroom/headroom/internal/facts/storage"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
 	"github.com/headroom/headroom/internal/profile"
 )
 
@@ -179,4 +182,85 @@ func (r *Recorder) End(ctx context.Context) error {
 		_, _ = r.target.Run(ctx, CleanUp(r.program, r.owner)...)
 	}
 	return r.job.Remove(ctx)
+}
+
+// Around is the time that a recorder takes before and after the load: to get ready, and to find the names of functions.
+const Around = 3 * time.Second
+
+// The parts of a recorder's time. It waits until a load is under way, then samples and follows, or traces: in all
+// bursts together enough for thousands of I/Os of a slow disk.
+const (
+	settling    = time.Second
+	sampledTime = 4 * time.Second
+	followed    = 2 * time.Second
+	tracedTime  = 600 * time.Millisecond
+	// reading is what bursts take longer than they trace, on a machine that is neither busy nor emulated.
+	reading = 2 * time.Second
+)
+
+// MaxProfiled is how long a load with a set time runs while its recorder is not done: emulated machines take many times
+// as long as others.
+const MaxProfiled = time.Minute
+
+// Window is what a recorder does of the time of a load.
+type Window struct{ Delay, Sample, Follow, Trace time.Duration }
+
+// Profiled is a load of fio's as it is profiled, by its parameters, with the time that it takes, ramp included, which
+// is 0 for one that ends by size. One with a set time is ended when the recorder is done.
+func Profiled(params map[string]string, part profile.Part) (profiled map[string]string, takes time.Duration, w Window) {
+	ramp := fio.Ramp(params)
+	w.Delay = ramp + settling
+	if part == profile.Calls {
+		w.Trace, takes = tracedTime, w.Delay+tracedTime+reading
+	} else {
+		w.Sample, w.Follow, takes = sampledTime, followed, w.Delay+sampledTime+followed
+	}
+	if fio.WantedRuntime(params) == 0 {
+		return params, 0, w
+	}
+	params = maps.Clone(params)
+	delete(params, "timeout") // another name of it
+	params["runtime"] = fmt.Sprintf("%gs", MaxProfiled.Seconds())
+	return params, takes, w
+}
+
+// deviceNumbers returns the numbers of the block devices under a place, from the top down, as far as they can be found:
+// partitions are part of their disks.
+func deviceNumbers(ctx context.Context, t host.Target, place lab.Place) []string {
+	var files []string
+	for _, p := range places(place) {
+		found, err := storage.DevicesUnder(ctx, t, p)
+		if err != nil {
+			return nil
+		}
+		for _, name := range found {
+			files = append(files, "/sys/class/block/"+name+"/dev", "/sys/class/block/"+name+"/partition")
+		}
+	}
+	read, err := t.ReadFiles(ctx, files...)
+	if err != nil {
+		return nil
+	}
+	var numbers []string
+	for i := 0; i < len(files); i += 2 {
+		if read[files[i]].Err == nil && read[files[i+1]].Err != nil {
+			numbers = append(numbers, strings.TrimSpace(string(read[files[i]].Data)))
+		}
+	}
+	return numbers
+}
+
+// places are the one, or those that are loaded together.
+func places(p lab.Place) []lab.Place {
+	if p.Kind == lab.NoPlace {
+		return nil
+	}
+	if p.Members == nil {
+		return []lab.Place{p}
+	}
+	var all []lab.Place
+	for _, device := range p.Members {
+		all = append(all, lab.Place{Kind: lab.Device, Path: device, Resolved: device})
+	}
+	return all
 }
