@@ -12,9 +12,14 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/factor"
 	"github.com/headroom/headroom/internal/factor/journal"
+	"github.com/headroom/headroom/internal/factor/mount"
+	"github.com/headroom/headroom/internal/factor/scheme"
 	"github.com/headroom/headroom/internal/facts/network"
 	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/host/bootloader"
+	"github.com/headroom/headroom/internal/host/kube"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/runner/workspace"
@@ -308,3 +313,170 @@ func undoChanges(ctx context.Context, p *app.App, left journal.Leftover, t host.
 	}
 	return errors.Join(err, j.Close())
 }
+
+// recoverBoots removes from hosts the boot changes of experiments that were cut off. A host that still runs with
+// changed arguments is restarted only if allowed by name: its users may be back by now.
+func recoverBoots(ctx context.Context, p *app.App, s *store.Store, wanted func(target string) bool, allowed []string,
+	external journal.ExternalChange) (int, error) {
+	pending, err := bootloader.Pending(s.Folder.Changes(), store.Trust)
+	pending = slices.DeleteFunc(pending, func(l bootloader.Leftover) bool { return l.InUse })
+	errs := []error{err}
+	for _, left := range pending {
+		name := left.Record.Target
+		if !wanted(name) {
+			fmt.Fprintf(p.Stderr, "%s is not back at its own boot arguments since run %s was cut off; to put that "+
+				"right: headroom restore\n", name, s.ShortID(left.ID))
+			continue
+		}
+		t, err := p.OpenTarget(ctx, name)
+		if err != nil {
+			errs = append(errs,
+				&lab.Error{What: fmt.Sprintf("run %s was cut off, and what it had put on %s for a boot can't be "+
+					"taken away now", s.ShortID(left.ID), name),
+					Hints: []string{"a power cycle starts it with its own boot arguments, if it hangs",
+						"when it can be reached: headroom restore"}}, err)
+			continue
+		}
+		errs = append(errs, undoBoot(ctx, p, s, left, t, slices.Contains(allowed, name), external))
+		p.CloseTarget(t)
+	}
+	return len(pending), errors.Join(errs...)
+}
+
+// locksBoots reports whether a journal locks the boots of a host.
+func locksBoots(left journal.Leftover) bool { return strings.HasSuffix(left.ID, BootLock) }
+
+// unlockBoots removes the locks that a killed headroom left on hosts, except on hosts that do not yet run with their
+// own boot arguments again.
+func unlockBoots(ctx context.Context, p *app.App, s *store.Store, wanted func(target string) bool,
+	external journal.ExternalChange) (int, error) {
+	pending, err := bootloader.Pending(s.Folder.Changes(), store.Trust)
+	if err != nil {
+		return 0, nil // recoverBoots has returned it
+	}
+	return undoAbandoned(ctx, p, s, wanted, external, func(left journal.Leftover) bool {
+		return locksBoots(left) && !slices.ContainsFunc(pending, func(b bootloader.Leftover) bool {
+			return b.ID+BootLock == left.ID
+		})
+	})
+}
+
+func undoBoot(ctx context.Context, p *app.App, s *store.Store, left bootloader.Leftover, t host.Target, allowed bool,
+	external journal.ExternalChange) error {
+	kept, err := bootloader.Resume(left)
+	if err != nil {
+		return err
+	}
+	if p.AtStep != nil {
+		kept.AtStep(p.AtStep)
+	}
+	err = undoRecordedBoot(ctx, p, s, left, t, kept, allowed, external)
+	return errors.Join(err, kept.Close())
+}
+
+func undoRecordedBoot(ctx context.Context, p *app.App, s *store.Store, left bootloader.Leftover, t host.Target,
+	kept *bootloader.BootJournal, allowed bool, external journal.ExternalChange) error {
+	running, err := bootloader.Undo(ctx, t, left.Record)
+	if external == journal.Accept {
+		if err != nil {
+			p.PrintError(err)
+		}
+		fmt.Fprintf(p.Stderr, "%s is left as it is now\n", left.Record.Target)
+		return kept.After(left.Record)
+	}
+	if err != nil {
+		return err
+	}
+	id := s.ShortID(left.ID)
+	if !running {
+		fmt.Fprintf(p.Stderr, "run %s was cut off: %s runs with its own boot arguments, and nothing is left there of "+
+			"what was put there for a boot\n", id, t.Name())
+		return kept.After(left.Record)
+	}
+	if !allowed {
+		return &lab.Error{Kind: lab.Refused, What: "it still runs, or will start, as run " + id + " had it start",
+			Target: t.Name(), Hints: []string{
+				"its own arguments: " + strings.TrimSpace(left.Record.Cmdline),
+				"headroom restore --reboot " + t.Name() + " restarts it with them; whatever runs there ends"}}
+	}
+	b, way, err := app.Bootable(ctx, t, bootloader.Options{Resume: &left.Record, After: kept.After})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.Stderr, "restarting %s with its own boot arguments, by %s; it may take 10 minutes\n", t.Name(),
+		way)
+	if err := b.Boot(ctx, host.BootSpec{}); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.Stderr, "run %s was cut off: %s was restarted, and runs with its own boot arguments\n", id,
+		t.Name())
+	return nil
+}
+
+// clearClusters removes from clusters what killed headrooms created there for wanted targets. It needs no run: a pod is
+// created before a run begins, and recorded before it is created.
+func clearClusters(ctx context.Context, p *app.App, s *store.Store, wanted func(target string) bool) (int, error) {
+	pending, err := kube.Pending(s.Folder.Pods(), store.Trust)
+	errs := []error{err}
+	for _, left := range pending {
+		r := left.Record
+		if !wanted(r.Target) {
+			fmt.Fprintf(p.Stderr, "%s is still there, in namespace %s; to remove it: headroom restore\n",
+				prose.Names(r.Names(), " and "), r.Namespace)
+			errs = append(errs, left.Release())
+			continue
+		}
+		removed, err := kube.Clear(ctx, r)
+		if err != nil {
+			errs = append(errs, &lab.Error{What: "what a killed headroom left in namespace " + r.Namespace +
+				" can't be removed now", Target: r.Target,
+				Hints: []string{"when the cluster can be reached: headroom restore"}}, err, left.Release())
+			continue
+		}
+		if len(removed) > 0 {
+			fmt.Fprintf(p.Stderr, "removed from namespace %s: %s\n", r.Namespace, prose.Names(removed, " and "))
+		}
+		errs = append(errs, left.Remove())
+	}
+	return len(pending), errors.Join(errs...)
+}
+
+// WhileMounted calls do while a level of NFS is mounted on a folder, with a journal of the given ID. If the ID begins
+// with the ID of a run, locks of that run are no obstacle.
+func WhileMounted(ctx context.Context, p *app.App, s *store.Store, t host.Target, id, folder, level string,
+	do func() error) (err error) {
+	journal, err := p.Journal(s, id, t)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, app.PutBack(ctx, journal)) }()
+	setting, err := factor.Bind(ctx, scheme.Scope{Target: t, Place: lab.Place{Kind: lab.Directory, Path: folder}},
+		mount.NFSFactor)
+	if err != nil {
+		return err
+	}
+	if err := journal.Change(ctx, setting, level); err != nil {
+		return err
+	}
+	return do()
+}
+
+// mountOfRun returns the first level that a sweep of an earlier version mounted for its arms; empty if it mounted
+// nothing. Runs of this version record it in their leftovers.
+func mountOfRun(run lab.Run) string {
+	if run.Experiment == nil {
+		return ""
+	}
+	for _, v := range run.Experiment.Factors {
+		if v.Factor == mount.NFSFactor && len(v.Levels) > 0 {
+			return v.Levels[0]
+		}
+	}
+	return ""
+}
+
+// BootLock is added to the ID of a run to name the journal that locks the boots of a host.
+const BootLock = "-boot-lock"
+
+// EventJournal is the part of the ID of an events journal between the run's ID and a number.
+const EventJournal = "-event-"

@@ -301,3 +301,160 @@ const (
 	minReached      = 10
 	minPermutations = 10000
 )
+
+// ranks of the values, from 0; equal ones in a random order, without which chance would be left out of the
+// permutations' count.
+func (s *ChangeSearch) ranks(values []float64) []int {
+	order := s.draws.Perm(len(values))
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	out := make([]int, len(values))
+	for rank, i := range order {
+		out[i] = rank
+	}
+	return out
+}
+
+// mostDifferent is the stretch [first, end) of an order of the ranks 0 to n-1 that has the largest energy distance from
+// the rest. Both have MinBesides values at least, and so has what is left on either side of the stretch, or nothing.
+// The sums over pairs are whole numbers, so that equal stretches are equal.
+func mostDifferent(ranks []int, w weights) (first, end int, largest float64) {
+	n := len(ranks)
+	within := make([]int, n) // sums over the pairs of ranks[i:j]
+	toAll := make([]int, n+1)
+	for j, r := range ranks {
+		toAll[j+1] = toAll[j] + r*(r+1)/2 + (n-1-r)*(n-r)/2
+	}
+	for j := 1; j < n; j++ { // ranks[j] joins all stretches that end before it
+		r, to := ranks[j], 0
+		for i := j - 1; i >= 0; i-- {
+			d := r - ranks[i]
+			to += max(d, -d)
+			within[i] += to
+		}
+		if n-j-1 < MinBesides {
+			continue // a stretch up to the end is the rest of one that begins at the start
+		}
+		for i := 0; i <= j+1-MinBesides; i++ {
+			if i > 0 && i < MinBesides {
+				continue
+			}
+			if q := w.energy(j+1-i, within[i], toAll[j+1]-toAll[i]-2*within[i]); q > largest {
+				first, end, largest = i, j+1, q
+			}
+		}
+	}
+	return first, end, largest
+}
+
+// weights make an energy distance of sums over pairs, by the number of values in a stretch.
+type weights struct {
+	total           int
+	across          float64
+	inside, outside []float64
+}
+
+func newWeights(n int) weights {
+	w := weights{total: pairSum(n), across: 2 / float64(n), inside: make([]float64, n), outside: make([]float64, n)}
+	for k := 1; k < n; k++ {
+		m, rest := float64(k), float64(n-k)
+		w.inside[k], w.outside[k] = 2*rest/(m*float64(n)), 2*m/(rest*float64(n))
+	}
+	return w
+}
+
+// energy distance of a stretch of m values from the other n: m n/(m+n) (2 between - within - within the others), the
+// means over all pairs, a value with itself too. Scaled so, its mean without a change is the same for all stretches.
+func (w weights) energy(values, within, across int) float64 {
+	return w.across*float64(across) - w.inside[values]*float64(within) -
+		w.outside[values]*float64(w.total-within-across)
+}
+
+// pairSum is the sum of the distances of all pairs of n neighbouring ranks.
+func pairSum(n int) int { return n * (n*n - 1) / 6 }
+
+// estimateChanges places and estimates the changes between the segments, and drops those that are none: the smallest
+// first, because its neighbours get longer segments when it goes.
+func estimateChanges(values []float64, points []ChangePoint) []ChangePoint {
+	logs := stat.LogsOf(values)
+	for {
+		for range points { // a point may move its neighbours
+			for i := range points {
+				from, to := neighbours(points, i, len(values))
+				points[i].Index = from + bestSplit(logs[from:to])
+			}
+		}
+		weakest, smallest := -1, math.Inf(1)
+		for i := range points {
+			from, to := neighbours(points, i, len(values))
+			c := stat.ShiftChange(values[from:points[i].Index], values[points[i].Index:to], confidenceOfChange)
+			points[i].Change = c
+			if d := c.Decide(0); d != stat.Above && d != stat.Below && math.Abs(math.Log(c.Ratio)) < smallest {
+				weakest, smallest = i, math.Abs(math.Log(c.Ratio))
+			}
+		}
+		if weakest < 0 {
+			return points
+		}
+		points = slices.Delete(points, weakest, weakest+1)
+	}
+}
+
+// neighbours are where the segments on both sides of a point begin and end.
+func neighbours(points []ChangePoint, i, n int) (from, to int) {
+	from, to = 0, n
+	if i > 0 {
+		from = points[i-1].Index
+	}
+	if i+1 < len(points) {
+		to = points[i+1].Index
+	}
+	return from, to
+}
+
+// bestSplit is where a stretch with one change is best cut: where the distances of all values to the median of their
+// side are least in sum. Ranks tell that there is a change, and little of where, because to them the lowest value above
+// a step is next to the highest one below.
+func bestSplit(logs []float64) int {
+	at, least := 0, math.Inf(1)
+	before, after := distancesUpTo(logs), distancesUpTo(reversed(logs))
+	for k := MinBesides; k <= len(logs)-MinBesides; k++ {
+		if sum := before[k] + after[len(logs)-k]; sum < least {
+			at, least = k, sum
+		}
+	}
+	return at
+}
+
+func reversed(values []float64) []float64 {
+	out := slices.Clone(values)
+	slices.Reverse(out)
+	return out
+}
+
+// cost is what a cut leaves unexplained.
+func cost(values []float64, at int) float64 {
+	return distancesUpTo(values[:at])[at] + distancesUpTo(values[at:])[len(values)-at]
+}
+
+// distancesUpTo returns for each number of values from the start the sum of their distances to their median: the sum of
+// the upper half less the sum of the lower one.
+func distancesUpTo(values []float64) []float64 {
+	out, sorted := make([]float64, len(values)+1), make([]float64, 0, len(values))
+	var all, lower float64 // sums of all values, and of the lower half of them, without the one in the middle
+	for k, v := range values {
+		at, _ := slices.BinarySearch(sorted, v)
+		sorted = slices.Insert(sorted, at, v)
+		all += v
+		half := k / 2 // of the values before this one
+		if at < half {
+			lower += v - sorted[half]
+		}
+		if n := len(sorted); n%2 == 0 {
+			lower += sorted[n/2-1]
+			out[n] = all - 2*lower
+		} else {
+			out[n] = all - 2*lower - sorted[n/2]
+		}
+	}
+	return out
+}

@@ -26,8 +26,7 @@ func usersOfKinds() map[string]string {
 		"internal/app/talos.go":                "it makes a host of the list bootable, by the way that is asked for",
 		listOfKinds:                            "it lists the kinds and opens targets",
 		"internal/facts/machine/bootloader.go": "EFI variables hold text in the same way for facts and for boots",
-		"internal/recovery/podleftovers.go":    "records of what was made in a cluster, which restore removes",
-		"internal/recovery/bootleftovers.go":   "records of what was put on a host for a boot, which restore undoes",
+		"internal/recovery/recovery.go":        "records of what was made in a cluster or put on a host for a boot",
 		"internal/experiment/vary/booting.go":  "a host is recorded before it is booted",
 		"internal/cli/variation.go":            "the help of --boot-way names the ways",
 	}
