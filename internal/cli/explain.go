@@ -23,6 +23,8 @@ type explained struct {
 	metrics []lab.MetricText
 }
 
+const explainSchema = "headroom/explain/v1"
+
 // explainedDocument is the published JSON document of explain.
 type explainedDocument struct {
 	Schema   string       `json:"schema"`
@@ -160,7 +162,7 @@ func (e explained) list(a *app.App) error {
 // print prints the full text of each entry.
 func (e explained) print(a *app.App) error {
 	if a.JSON {
-		d := explainedDocument{"headroom/explain/v1", []warningRow{}, []ruleRow{}, []metricRow{}}
+		d := explainedDocument{explainSchema, []warningRow{}, []ruleRow{}, []metricRow{}}
 		for _, c := range e.checks {
 			d.Warnings = append(d.Warnings, warningRow{c.Code, c.Title, c.When, c.Do, c.Taints, c.Source})
 		}

@@ -82,16 +82,21 @@ of your own. docs/howto/doctor.md shows how to write one.`,
 	return c
 }
 
+const rulesSchema = "headroom/rules/v1"
+
+// rulesDocument is the published JSON document of rules.
+type rulesDocument struct {
+	Schema string    `json:"schema"`
+	Rules  []ruleRow `json:"rules"`
+}
+
 func (l rulesCommand) list(rules []rule.Rule) error {
 	if l.app.JSON {
 		var rows []ruleRow
 		for _, r := range rules {
 			rows = append(rows, rowOf(r))
 		}
-		return l.app.PrintJSON(struct {
-			Schema string    `json:"schema"`
-			Rules  []ruleRow `json:"rules"`
-		}{"headroom/rules/v1", rows})
+		return l.app.PrintJSON(rulesDocument{rulesSchema, rows})
 	}
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
@@ -183,10 +188,7 @@ func similarNames(name string, known []string) (near []string) {
 
 func (l rulesCommand) show(r rule.Rule) error {
 	if l.app.JSON {
-		return l.app.PrintJSON(struct {
-			Schema string    `json:"schema"`
-			Rules  []ruleRow `json:"rules"`
-		}{"headroom/rules/v1", []ruleRow{rowOf(r)}})
+		return l.app.PrintJSON(rulesDocument{rulesSchema, []ruleRow{rowOf(r)}})
 	}
 	w := &app.Wrapper{Out: l.app.Stdout, Width: app.Columns(l.app.Stdout)}
 	w.Line("", r.ID+": "+r.Title)

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"path"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -25,7 +27,9 @@ import (
 	"github.com/headroom/headroom/internal/ladder"
 	"github.com/headroom/headroom/internal/layers"
 	"github.com/headroom/headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/reference"
 	"github.com/headroom/headroom/internal/report/profiled"
+	"github.com/headroom/headroom/internal/results"
 	"github.com/headroom/headroom/internal/rule"
 	"github.com/headroom/headroom/internal/soak"
 	"github.com/headroom/headroom/internal/stages"
@@ -46,7 +50,29 @@ func publishedDocuments() map[string]any {
 		stages.Schema: new(stages.Document), soak.Schema: new(soak.Document),
 		factorsSchema: new(factorsDocument), versionSchema: new(versionDocument),
 		configSchema: new(configDocument), profiled.Schema: new(profiled.Document),
-		difference.Schema: new(difference.Document)}
+		difference.Schema: new(difference.Document), results.ReferencesSchema: new(results.ReferencesDocument),
+		reference.StandingsSchema: new(reference.RunStandings), explainSchema: new(explainedDocument),
+		rulesSchema: new(rulesDocument), suitesSchema: new(suitesDocument)}
+}
+
+// TestEveryDocumentHasASchema looks for schemas of all documents that the pages about JSON name.
+func TestEveryDocumentHasASchema(t *testing.T) {
+	named := 0
+	for _, page := range []string{"json.md", "json-experiments.md"} {
+		text, err := os.ReadFile("../../docs/reference/" + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range regexp.MustCompile(`headroom/[a-z-]+/v\d+`).FindAllString(string(text), -1) {
+			named++
+			if publishedDocuments()[name] == nil && name != summary.EventSchema { // which a run contains
+				t.Errorf("%s names %s, which publishedDocuments() lacks", page, name)
+			}
+		}
+	}
+	if named < 20 {
+		t.Errorf("the pages name %d documents", named)
+	}
 }
 
 // TestSchemasDoc keeps the JSON schemas the same as the types that are written, and the page that lists them.

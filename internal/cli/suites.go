@@ -15,6 +15,14 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
+const suitesSchema = "headroom/suites/v1"
+
+// suitesDocument is the published JSON document of suites.
+type suitesDocument struct {
+	Schema string     `json:"schema"`
+	Suites []suiteRow `json:"suites"`
+}
+
 // suiteRow is a suite in the published JSON document of suites.
 type suiteRow struct {
 	Name        string  `json:"name"`
@@ -66,10 +74,7 @@ func (s suitesCommand) list() error {
 		}
 	}
 	if s.app.JSON {
-		return s.app.PrintJSON(struct {
-			Schema string     `json:"schema"`
-			Suites []suiteRow `json:"suites"`
-		}{"headroom/suites/v1", rows})
+		return s.app.PrintJSON(suitesDocument{suitesSchema, rows})
 	}
 	w := tabwriter.NewWriter(s.app.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tON\tCELLS\tREPETITIONS\tTAKES\tWHAT")

@@ -18,13 +18,14 @@ import (
 	"github.com/headroom/headroom/internal/summary"
 )
 
-// referencesDocument is the published JSON document of references.
-type referencesDocument struct {
+// ReferencesDocument is the published JSON document of references.
+type ReferencesDocument struct {
 	Schema     string         `json:"schema"`
 	References []referenceRow `json:"references"`
 }
 
-const referencesSchema = "headroom/references/v1"
+// ReferencesSchema names it.
+const ReferencesSchema = "headroom/references/v1"
 
 type referenceRow struct {
 	Name     string        `json:"name"`
@@ -69,8 +70,8 @@ func ListReferences(p *app.App, o DocumentOutput) error {
 		Document: func(report.Options) document.Document { return compared.References(references) }}, o)
 }
 
-func publishedReferences(references []reference.Reference) referencesDocument {
-	d := referencesDocument{Schema: referencesSchema}
+func publishedReferences(references []reference.Reference) ReferencesDocument {
+	d := ReferencesDocument{Schema: ReferencesSchema}
 	for _, r := range references {
 		d.References = append(d.References, rowOfReference(r))
 	}
