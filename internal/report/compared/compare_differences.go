@@ -94,7 +94,7 @@ func differenceTitle(n *compare.ComparedRun, all []*compare.Difference) string {
 	}
 	switch {
 	case len(all) == 0 && n.FactsKnown:
-		return "Nothing else that is known of the two differs."
+		return "The two differ in nothing else that is known."
 	case len(all) == 0:
 		return "Nothing is known of the machine on one side, so what else differs can't be said."
 	case !n.FactsKnown:

@@ -193,7 +193,7 @@ func compareReading(d *compare.Document, rows []*compare.ComparedMetric) []strin
 		lines = append(lines, text)
 	}
 	if slices.ContainsFunc(rows, func(c *compare.ComparedMetric) bool { return c.More > 0 }) {
-		lines = append(lines, "So many more on each side would tell such a change in four of five comparisons, where "+
+		lines = append(lines, "With that many more on each side, four of five comparisons would detect such a change if "+
 			"values scatter like these.")
 	}
 	if slices.ContainsFunc(rows, func(c *compare.ComparedMetric) bool { return c.Suggests != nil }) {

@@ -61,9 +61,9 @@ func percentileTexts(s *summary.Run) (lines []string) {
 	if !measured {
 		return nil
 	}
-	text := "p50, p99 and p99.9 are of the operations of all repetitions together"
+	text := "p50, p99 and p99.9 cover the operations of all repetitions together"
 	if fewest < math.MaxInt {
-		text += fmt.Sprintf("; their ± is about repetitions like these: %d may lack stalls that up to %s of all runs have",
+		text += fmt.Sprintf("; their ± covers repetitions like these: %d may lack stalls that up to %s of all runs have",
 			fewest, unit.Percent(stat.MostUnseen(fewest)))
 	}
 	lines = []string{text + "."}
@@ -113,8 +113,8 @@ func dependenceText(s *summary.Run, most int) string {
 	if widest < notablyWider {
 		return ""
 	}
-	return fmt.Sprintf("Neighbouring repetitions are alike, so ± is up to %.2g times wider; levels that last as long "+
-		"as the run are not in it.", widest)
+	return fmt.Sprintf("Neighbouring repetitions are alike, so ± is up to %.2g times wider. It does not cover levels "+
+		"that last for a whole run.", widest)
 }
 
 // confidenceSentence returns the confidence of the intervals. Below 95% it adds what would suffice: six is the fewest

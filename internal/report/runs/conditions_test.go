@@ -45,7 +45,7 @@ func TestAPercentileThatRestsOnOneRepetitionHasNoInterval(t *testing.T) {
 		}
 	}
 	alike := measured(0.001, 0.0011, 0.0013, 0.0012, 0.001)
-	const about = "p50, p99 and p99.9 are of the operations of all repetitions together; their ± is about repetitions " +
+	const about = "p50, p99 and p99.9 cover the operations of all repetitions together; their ± covers repetitions " +
 		"like these: 5 may lack stalls that up to 45% of all runs have."
 	if lines := readingOfSpread(&alike); !slices.Contains(lines, about) || strings.Contains(strings.Join(lines, ""),
 		"rests on") {
