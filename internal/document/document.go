@@ -115,8 +115,8 @@ type Table struct {
 
 // Row is a row of a table. Strong marks a row that the answer is about.
 type Row struct {
-	// Group is a title above the first of some rows, and names what they have in common. Apart separates a row from the
-	// group before it if it does not continue that group.
+	// Group is a title above some rows, and names what they have in common. The first of them has it, the others do
+	// not. Apart separates a row from the group before it if it does not continue that group.
 	Group string
 	Apart bool
 

@@ -175,7 +175,8 @@ func Retransmits(direction string) string { return direction + ".retransmits" }
 func Latency(direction, part string) string { return direction + ".latency." + part }
 
 // CutMetric splits a metric name: "read.latency.p99.9" is the direction read, the quantity latency and the part p99.9.
-// For a name that does not start with a direction ("cpu.user") the direction is empty.
+// For a name that does not start with a direction of [Directions] ("cpu.user", "request.latency.p99") the direction is
+// empty.
 func CutMetric(name string) (direction, quantity, part string) {
 	head, rest, found := strings.Cut(name, ".")
 	if !found || !slices.Contains(Directions(), head) {

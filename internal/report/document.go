@@ -48,7 +48,7 @@ func SavedAs(run string, o Options) []document.Block {
 // EndedText describes how far a run got within its budget.
 func EndedText(after string) string { return "The budget ended the run after " + after + "." }
 
-// MoreOfRun returns commands that show more of a run with several arms.
+// MoreOfRun returns commands that show more of a run that has a result of its own.
 func MoreOfRun(run lab.Run, o Options) document.Terminal {
 	id := o.ID(run.ID)
 	var t document.Terminal
@@ -56,8 +56,11 @@ func MoreOfRun(run lab.Run, o Options) document.Terminal {
 		t.Blocks = append(t.Blocks, document.Command{What: "continue", Text: run.MadeBy().Resume(id)})
 	}
 	if run.Pair == "" { // older versions saved an arm under this ID
-		t.Blocks = append(t.Blocks, document.Command{What: "each load in each arm",
-			Text: "headroom show " + id + " --cells"})
+		what := "each load"
+		if len(run.Arms) > 1 {
+			what += " in each arm"
+		}
+		t.Blocks = append(t.Blocks, document.Command{What: what, Text: "headroom show " + id + " --cells"})
 	}
 	return t
 }

@@ -80,7 +80,7 @@ type Measurement struct {
 	Host  host.Target
 	Cells []Cell
 	// Enter makes the levels of an arm effective, by its ID, and returns what it did; it is called at the first
-	// repetition of each visit. Nil where there is nothing to vary.
+	// repetition of each visit, and its time is a part of that repetition's Took. It is nil if nothing is varied.
 	Enter func(ctx context.Context, arm string) (ArmEntry, error)
 	// Pause before each load but the first, in which a device rests.
 	Pause time.Duration

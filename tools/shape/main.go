@@ -59,7 +59,7 @@ func main() {
 		state := ""
 		switch {
 		case m.value > m.now:
-			state = fmt.Sprintf("  FAIL: it was %d", m.now)
+			state = fmt.Sprintf("  FAIL: it was %d; if there is a reason, raise it in tools/shape and say why", m.now)
 		case m.value < m.now:
 			state = fmt.Sprintf("  FAIL: lower %d in tools/shape to it", m.now)
 		}
