@@ -246,8 +246,8 @@ func TestScriptedSomebodyElseChangesASetting(t *testing.T) {
 					}
 					return scripted.Drive(load)
 				}
-				l.run(l.ablated(oneLoad, "--alone")...).ends(4).says("vm/swappiness is \"33\" now: something else has " +
-					"changed it since headroom set it to \"1\"; it was \"60\" before, and is left alone")
+				l.run(l.ablated(oneLoad, "--alone")...).ends(4).says("vm/swappiness is \"33\" now: something else " +
+					"has changed it since headroom set it to \"1\"; it was \"60\" before, and is left alone")
 				if d := l.saved("last"); d.Status != lab.Interrupted {
 					t.Errorf("the run is %s", d.Status)
 				}

@@ -103,7 +103,7 @@ func (k EventKind) Check(words []string) error {
 	return nil
 }
 
-// EventPlan examines the machine and determines how the event is carried out there. words are the event's words, its
+// Plan examines the machine and determines how the event is carried out there. words are the event's words, its
 // name first.
 func (k EventKind) Plan(ctx context.Context, w EventScope, words []string) (EventPlan, error) {
 	if err := k.Check(words); err != nil {

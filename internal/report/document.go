@@ -48,7 +48,7 @@ func SavedAs(run string, o Options) []document.Block {
 // EndedText describes how far a run got within its budget.
 func EndedText(after string) string { return "The budget ended the run after " + after + "." }
 
-// MoreOfRun returns commands that show more of a run that has a result of its own.
+// MoreOfRun returns commands that show more of a run whose result is not its table.
 func MoreOfRun(run lab.Run, o Options) document.Terminal {
 	id := o.ID(run.ID)
 	var t document.Terminal

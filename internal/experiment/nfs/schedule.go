@@ -38,166 +38,166 @@ type schedule struct {
 }
 
 // Open checks what can be checked before the first stage is mounted, and begins the journal of mounts.
-func (s *schedule) Open(ctx context.Context) (err error) {
-	if err := s.checkEvents(ctx); err != nil {
+func (x *schedule) Open(ctx context.Context) (err error) {
+	if err := x.checkEvents(ctx); err != nil {
 		return err
 	}
-	s.started = time.Now()
-	s.journal, err = s.App.Journal(s.Store, s.id, s.plan.Opened(s.Options.Client))
+	x.started = time.Now()
+	x.journal, err = x.App.Journal(x.Store, x.id, x.plan.Opened(x.Options.Client))
 	return err
 }
 
 // Reach leaves a stage in which the run was stopped between two loads. The server's own, whose scratch file it may
 // read, is still there.
-func (s *schedule) Reach(ctx context.Context) error {
-	if s.at == nil {
+func (x *schedule) Reach(ctx context.Context) error {
+	if x.at == nil {
 		return nil
 	}
-	return s.leave(ctx, context.Cause(ctx))
+	return x.leave(ctx, context.Cause(ctx))
 }
 
 // Close ends the journal of mounts.
-func (s *schedule) Close(context.Context, error) error { return s.journal.Close() }
+func (x *schedule) Close(context.Context, error) error { return x.journal.Close() }
 
 // Next is the next repetition of the stage that is measured.
-func (s *schedule) Next([]plan.Done) (plan.Repetition, bool) {
-	if s.at == nil {
+func (x *schedule) Next([]plan.Done) (plan.Repetition, bool) {
+	if x.at == nil {
 		return plan.Repetition{}, false
 	}
-	return s.at.loads.Next(s.at.done)
+	return x.at.loads.Next(x.at.done)
 }
 
 // Grow leaves the stage that was measured, and begins the next one.
-func (s *schedule) Grow(ctx context.Context) (bool, error) {
-	if s.at != nil {
-		if err := s.leave(ctx, nil); err != nil {
+func (x *schedule) Grow(ctx context.Context) (bool, error) {
+	if x.at != nil {
+		if err := x.leave(ctx, nil); err != nil {
 			return false, err
 		}
 	}
-	for len(s.remaining) > 0 && s.at == nil {
-		next := s.remaining[0]
-		run, err := s.enter(ctx, next)
-		s.remaining = s.remaining[1:]
-		if err := s.noteMissing(ctx, next, err); err != nil {
+	for len(x.remaining) > 0 && x.at == nil {
+		next := x.remaining[0]
+		run, err := x.enter(ctx, next)
+		x.remaining = x.remaining[1:]
+		if err := x.noteMissing(ctx, next, err); err != nil {
 			return false, err
 		}
-		s.at = run
+		x.at = run
 	}
-	return s.at != nil, nil
+	return x.at != nil, nil
 }
 
 // Part is the stage that is measured.
-func (s *schedule) Part(plan.Repetition) string { return s.at.arm }
+func (x *schedule) Part(plan.Repetition) string { return x.at.arm }
 
 // Done is a repetition as the plan of its stage sees it.
-func (s *schedule) Done(arm string, r lab.Repetition) plan.Done {
-	d := s.at.loads.Done(arm, r)
-	s.at.done = append(s.at.done, d)
+func (x *schedule) Done(arm string, r lab.Repetition) plan.Done {
+	d := x.at.loads.Done(arm, r)
+	x.at.done = append(x.at.done, d)
 	return d
 }
 
 // Ended leaves a stage in which a repetition could not be carried out.
-func (s *schedule) Ended(ctx context.Context, _ plan.Repetition, _ lab.Repetition, failed error) error {
+func (x *schedule) Ended(ctx context.Context, _ plan.Repetition, _ lab.Repetition, failed error) error {
 	if failed == nil {
 		return nil
 	}
-	return s.leave(ctx, failed)
+	return x.leave(ctx, failed)
 }
 
 // leave leaves the stage that is measured, which ended with failed. The server's own stage is only ended with the run
 // if its scratch file spares each of the others a layout.
-func (s *schedule) leave(ctx context.Context, failed error) error {
-	run := s.at
-	s.at = nil
-	if failed == nil && s.sharesScratch(run) {
-		scratch := s.plan.LaidOut(run.arm)
-		s.sharedScratch = &scratch
+func (x *schedule) leave(ctx context.Context, failed error) error {
+	run := x.at
+	x.at = nil
+	if failed == nil && x.sharesScratch(run) {
+		scratch := x.plan.LaidOut(run.arm)
+		x.sharedScratch = &scratch
 		return nil
 	}
-	return s.noteMissing(ctx, run.nfsStage, s.finish(ctx, run, failed))
+	return x.noteMissing(ctx, run.nfsStage, x.finish(ctx, run, failed))
 }
 
 // noteMissing notes that a stage could not be measured because of err. It returns err if that ends the experiment: if
 // the user stopped it, or if a mount could not be undone.
-func (s *schedule) noteMissing(ctx context.Context, stage nfsStage, err error) error {
-	if err == nil || ctx.Err() != nil || len(s.journal.Open()) > 0 {
+func (x *schedule) noteMissing(ctx context.Context, stage nfsStage, err error) error {
+	if err == nil || ctx.Err() != nil || len(x.journal.Open()) > 0 {
 		return err
 	}
-	s.App.PrintError(err)
-	s.missing = append(s.missing, stage.asked)
+	x.App.PrintError(err)
+	x.missing = append(x.missing, stage.asked)
 	return nil
 }
 
 // Complete adds which stages were not measured.
-func (s *schedule) Complete(m *experiment.Measured) {
-	m.Run = lab.Run{ID: s.id, Design: lab.DesignNFS}
-	m.Planned = s.planned
-	if len(s.missing) > 0 {
-		m.Missing = &lab.Error{What: "not measured: " + strings.Join(s.missing, ", ")}
+func (x *schedule) Complete(m *experiment.Measured) {
+	m.Run = lab.Run{ID: x.id, Design: lab.DesignNFS}
+	m.Planned = x.planned
+	if len(x.missing) > 0 {
+		m.Missing = &lab.Error{What: "not measured: " + strings.Join(x.missing, ", ")}
 	}
 }
 
 // Summarize says for a dry run what all stages cost that are still to be measured. Otherwise each says that of itself
 // when it begins.
-func (s *schedule) Summarize(context.Context) {
-	if !s.Options.DryRun.Asked() {
+func (x *schedule) Summarize(context.Context) {
+	if !x.Options.DryRun.Asked() {
 		return
 	}
 	var all []*experiment.Measurement
 	loads := 0
-	for i, stage := range s.all {
-		if left, err := unmeasured(s.earlier[stage.asked]); left || err != nil {
-			all = append(all, s.drafts[i])
-			loads += s.drafts[i].Workload().Planned()
+	for i, stage := range x.all {
+		if left, err := unmeasured(x.earlier[stage.asked]); left || err != nil {
+			all = append(all, x.drafts[i])
+			loads += x.drafts[i].Workload().Planned()
 		}
 	}
 	what := prose.Count(len(all), "stage") + "; " + prose.Count(loads, "load")
-	s.App.Print("", experiment.CostOf(1, all...).Text(what, "about %s", true))
+	x.App.Print("", experiment.CostOf(1, all...).Text(what, "about %s", true))
 }
 
 // List lists the stages, and the loads of each.
-func (s *schedule) List(_ context.Context, l app.Listing) error {
-	for i, stage := range s.all {
+func (x *schedule) List(_ context.Context, l app.Listing) error {
+	for i, stage := range x.all {
 		if stage.mount == nil {
-			l.Line("%s: %s in %s of %s", stage.asked, s.Stages.loads.Name, stage.folder, stage.target.Name())
+			l.Line("%s: %s in %s of %s", stage.asked, x.Stages.loads.Name, stage.folder, stage.target.Name())
 		} else {
 			l.Line("%s: mount %s on %s of %s, %s there, unmount", stage.asked, stage.mount, stage.folder,
-				stage.target.Name(), s.Stages.loads.Name)
+				stage.target.Name(), x.Stages.loads.Name)
 		}
-		s.drafts[i].ListPlan(l)
+		x.drafts[i].ListPlan(l)
 	}
 	return l.End()
 }
 
 // scratchArm is the arm whose scratch file a stage reads: the server's own, if it is measured before.
-func (s *schedule) scratchArm(stage nfsStage) string {
-	if first := s.all[0]; stage.mount != nil && first.point == "" && !s.Options.AsPublished {
+func (x *schedule) scratchArm(stage nfsStage) string {
+	if first := x.all[0]; stage.mount != nil && first.point == "" && !x.Options.AsPublished {
 		return first.arm
 	}
 	return stage.arm
 }
 
 // Source follows the stage that is measured.
-func (s *schedule) Source() progress.Source { return s }
+func (x *schedule) Source() progress.Source { return x }
 
 // Update tells the stage that is measured.
-func (s *schedule) Update(e runner.Progress) { s.at.loads.Source().Update(e) }
+func (x *schedule) Update(e runner.Progress) { x.at.loads.Source().Update(e) }
 
 // Left is the time of the stage that is measured, and of those after it, which have the same loads.
-func (s *schedule) Left(e runner.Progress) (time.Duration, bool) {
-	left, known := s.at.loads.Source().Left(e)
-	left += time.Duration(len(s.remaining)) * s.at.measurement.Workload().Time()
-	if budget := s.Options.Within; budget > 0 {
-		left = max(0, min(left, budget-time.Since(s.started)))
+func (x *schedule) Left(e runner.Progress) (time.Duration, bool) {
+	left, known := x.at.loads.Source().Left(e)
+	left += time.Duration(len(x.remaining)) * x.at.measurement.Workload().Time()
+	if budget := x.Options.Within; budget > 0 {
+		left = max(0, min(left, budget-time.Since(x.started)))
 	}
 	return left, known
 }
 
 // AtMost reports whether a budget may end the stage that is measured.
-func (s *schedule) AtMost() bool { return s.at.loads.Source().AtMost() }
+func (x *schedule) AtMost() bool { return x.at.loads.Source().AtMost() }
 
 // CountText names the stage.
-func (s *schedule) CountText() string { return s.at.stage + ", " + s.at.loads.Source().CountText() }
+func (x *schedule) CountText() string { return x.at.stage + ", " + x.at.loads.Source().CountText() }
 
 // ResultTable returns the results of the stage.
-func (s *schedule) ResultTable() []string { return s.at.loads.Source().ResultTable() }
+func (x *schedule) ResultTable() []string { return x.at.loads.Source().ResultTable() }

@@ -93,7 +93,7 @@ func parseField(line string) (EventField, bool) {
 	return field, field.Name != ""
 }
 
-// EventField returns the field with this name.
+// Field returns the field with this name.
 func (f EventFormat) Field(name string) (EventField, bool) {
 	for _, field := range f.Fields {
 		if field.Name == name {

@@ -65,7 +65,7 @@ func checkCommon(format EventFormat) error {
 	return nil
 }
 
-// TracedEvent returns the format of an event, "block:block_rq_issue", and whether the kernel has it.
+// Event returns the format of an event, "block:block_rq_issue", and whether the kernel has it.
 func (f EventFormats) Event(event string) (EventFormat, bool) {
 	format, ok := f.events[event]
 	return format, ok
