@@ -139,7 +139,7 @@ func (s *staging) check(sources []Source) error {
 		if source.Stage != "" && !slices.ContainsFunc(s.begun, read) {
 			return &lab.Error{Kind: lab.Usage, What: fmt.Sprintf(
 				"nothing was read for the stage %q: %s holds no results, or those that were given before, byte for byte", source.Stage, source),
-				Hints: []string{"each stage takes lines of its own"}}
+				Hints: []string{"each stage needs separate lines"}}
 		}
 	}
 	return nil

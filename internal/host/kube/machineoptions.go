@@ -13,14 +13,14 @@ import (
 	"github.com/headroom/headroom/internal/prose"
 )
 
-// machineKind is what stands before the options of a machine of KubeVirt.
+// machineKind is the prefix of the options of a machine of KubeVirt.
 const machineKind = "vm"
 
-// MachineOptions say what a machine of KubeVirt is like besides what it shares with pods: where it runs, its volume,
-// and how long it may live.
+// MachineOptions are the options of a machine of KubeVirt that pods do not have. Pods and machines share the node, the
+// volume and the deadline.
 type MachineOptions struct {
-	// Boot is the image of a container disk that it starts from, BootClaim a claim with an image that is there already
-	// and is not written to.
+	// Boot is the image of a container disk that it starts from. BootClaim is an existing claim with an image, which is
+	// not written to.
 	Boot, BootClaim string
 	// Cores and Memory of the guest.
 	Cores  int
@@ -46,7 +46,7 @@ type MachineDisk struct {
 	Policy string
 	// Pool is how many threads supplementalPool has.
 	Pool int
-	// Dedicated gives the disk an IOThread of its own.
+	// Dedicated gives the disk a separate IOThread.
 	Dedicated bool
 	// MultiQueue gives it a queue for each virtual CPU.
 	MultiQueue bool
@@ -156,10 +156,10 @@ func (o *Options) machineContradictions(given map[string]bool) []string {
 	}
 	made := v.Kind == Claimed
 	if given["size"] && !made && v.Kind != EmptyDisk {
-		faults = append(faults, "size is that of a disk which is made: with class or emptydisk")
+		faults = append(faults, "size applies only to a new disk: with class or emptydisk")
 	}
 	if given["mode"] && !made {
-		faults = append(faults, "mode is that of a claim which is made: with class")
+		faults = append(faults, "mode applies only to a new claim: with class")
 	}
 	if v.Kind == "" {
 		for _, key := range []string{"bus", "cache", "io", "dedicatediothread"} {
@@ -186,7 +186,7 @@ func (o *Options) machineContradictions(given map[string]bool) []string {
 func (d MachineDisk) faults() []string {
 	var faults []string
 	if (d.Policy == ThreadPool) != (d.Pool > 0) {
-		faults = append(faults, "iothreads says how many threads iothreadspolicy="+ThreadPool+" has; one needs the "+
+		faults = append(faults, "iothreads is the number of threads of iothreadspolicy="+ThreadPool+"; one needs the "+
 			"other")
 	}
 	if d.Dedicated && d.Policy == ThreadPool {

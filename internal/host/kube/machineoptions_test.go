@@ -64,8 +64,8 @@ func TestParseMachineTellsAllFaults(t *testing.T) {
 
 func TestMachineContradictions(t *testing.T) {
 	for name, want := range map[string]string{
-		"kube:vm?size=1Gi":                                                 "size is that of a disk which is made",
-		"kube:vm?claim=x&mode=block":                                       "mode is that of a claim which is made",
+		"kube:vm?size=1Gi":                                                 "size applies only to a new disk",
+		"kube:vm?claim=x&mode=block":                                       "mode applies only to a new claim",
 		"kube:vm?cache=none":                                               "there is none",
 		"kube:vm?class=a&iothreadspolicy=supplementalPool":                 "one needs the other",
 		"kube:vm?class=a&iothreadspolicy=auto&iothreads=2":                 "one needs the other",
@@ -80,7 +80,7 @@ func TestMachineContradictions(t *testing.T) {
 		"kube:vm?through=-x":                                               "through: it is virtctl, or ssh://",
 		"kube:vm?bootclaim=A_B":                                            "is no name",
 		"kube:vm?class=a&iothreadspolicy=dedicated":                        "it is shared or auto or supplementalPool",
-		"kube:vm?claim=x&size=1Gi&iothreadspolicy=shared&cores=4&memory=1": "size is that of a disk which is made",
+		"kube:vm?claim=x&size=1Gi&iothreadspolicy=shared&cores=4&memory=1": "size applies only to a new disk",
 	} {
 		_, err := ParseName(name)
 		e, ok := err.(*lab.Error)

@@ -101,10 +101,10 @@ func (m *Machine) verify(ctx context.Context) error {
 		"supplementalPoolThreadCount")
 	many, _, _ := unstructured.NestedBool(instance.Object, "spec", "domain", "devices", "blockMultiQueue")
 	if policy != d.Policy || pool != int64(d.Pool) || many != d.MultiQueue {
-		return &lab.Error{What: "the machine was not started as it was asked for: its instance has other IOThreads, " +
+		return &lab.Error{What: "the machine was not started as requested: its instance has other IOThreads, " +
 			"or queues", Target: m.Name(),
 			Hints: []string{"kubectl get vmi -n " + m.cluster.namespace + " " + m.request.name() +
-				" -o yaml shows it; an admission webhook may have a policy of its own"}}
+				" -o yaml shows it; an admission webhook may have changed it"}}
 	}
 	return nil
 }

@@ -15,41 +15,42 @@ const Scheme = "kube:"
 // Form is how such a name is written.
 const Form = "kube:pod?OPTIONS, kube:nodes?OPTIONS or kube:vm?OPTIONS"
 
-// Options say which pod is made, and where.
+// Options define the pod and where it is made.
 type Options struct {
-	// Name is what the user calls the target: "kube:pod?class=fast".
+	// Name is the user's name of the target: "kube:pod?class=fast".
 	Name string
-	// Context and Kubeconfig of the user; empty for those that kubectl would take.
+	// Context and Kubeconfig are the user's; empty for kubectl's defaults.
 	Context, Kubeconfig string
-	// Namespace that the pod is made in; empty for that of the context.
+	// Namespace is where the pod is made; empty for the context's namespace.
 	Namespace string
-	// Image of the container, empty where the name says none, and when it is pulled: Always, IfNotPresent, Never.
+	// Image is the image of the container, empty if the name has none. Pull is when to pull it: Always, IfNotPresent,
+	// Never.
 	Image, Pull string
 	// PullSecret is the name of a secret with which the image is pulled.
 	PullSecret string
 	// Volume that the pod is made with.
 	Volume Volume
-	// Node that the pod is to run on, by name; NodeLabels that it must have.
+	// Node is the name of the pod's node; NodeLabels are labels that the node must have.
 	Node       string
 	NodeLabels map[string]string
-	// Nodes says that the pod is for its node: privileged, and with the node's own files where facts are read. Without
-	// Node the name stands for one such pod on each node.
+	// Nodes makes a pod that represents its node: privileged, and with the node's own files as the source of facts.
+	// Without Node the name means one such pod on each node.
 	Nodes bool
-	// Count is how many pods alike the name stands for, 0 for the only one. Replica is which of them it is, from 1; 0
-	// for all.
+	// Count is the number of identical pods that the name means, 0 for a single one. Replica is the number of this one,
+	// from 1; 0 for all.
 	Count, Replica int
-	// Tolerate says that the pod may run on nodes with any taint.
+	// Tolerate lets the pod run on nodes with any taint.
 	Tolerate bool
-	// CPU and Memory that are requested, and that are the limit; empty for none.
+	// CPU and Memory are the requests and limits; empty for none.
 	CPU, Memory Range
-	// HostNetwork says that the pod has the node's network, Privileged that it may do what root of the node may, and
-	// Restricted that it keeps to the strictest of the Pod Security Standards.
+	// HostNetwork gives the pod the node's network. Privileged gives it the rights of the node's root. Restricted keeps
+	// it to the strictest of the Pod Security Standards.
 	HostNetwork, Privileged, Restricted bool
-	// Deadline ends the pod if headroom never comes back.
+	// Deadline ends the pod if headroom never returns.
 	Deadline time.Duration
-	// Wait is how long the pod may take to start.
+	// Wait is the longest time for the pod to start.
 	Wait time.Duration
-	// Machine is what a machine of KubeVirt is like; nil for a pod.
+	// Machine has the options of a machine of KubeVirt; nil for a pod.
 	Machine *MachineOptions
 }
 
@@ -102,26 +103,26 @@ const (
 
 const (
 	nodesKind = "nodes"
-	// maxPods is how many a name can stand for: more than any node or cluster takes.
+	// maxPods is the most pods that a name can mean: more than any node or cluster can run.
 	maxPods = 100000
 )
 
-// OnNode is the name of a pod like this one that runs on a node.
+// OnNode returns the name of a pod like this one on a node.
 func (o Options) OnNode(node string) string {
 	return rewriteName(o.Name, []string{"node"}, "node="+url.QueryEscape(node))
 }
 
-// InNodeNetwork is the name of a pod like this one, on a node and in the node's own network. It has no volume, and
-// keeps to no standard that forbids that.
+// InNodeNetwork returns the name of a pod like this one, on a node and in the node's own network. That pod has no
+// volume, and keeps to no standard that forbids the node's network.
 func (o Options) InNodeNetwork(node string) string {
 	return rewriteName(o.Name, []string{"node", "class", "ephemeral", "claim", "emptydir", "hostpath", "size", "mode",
 		"at", "restricted"}, "node="+url.QueryEscape(node), "hostnetwork")
 }
 
-// Several says whether the name stands for several pods, however many there turn out to be.
+// Several reports whether the name means several pods, even if there turns out to be only one.
 func (o Options) Several() bool { return o.Nodes && o.Node == "" || o.Count > 0 && o.Replica == 0 }
 
-// Member is the name of one of the several pods that a name stands for: by its node, or by its number.
+// Member returns the name of one of the several pods that a name means: by its node, or by its number.
 func (o Options) Member(node string, replica int) string {
 	option := "node=" + url.QueryEscape(node)
 	if !o.Nodes {
@@ -134,8 +135,8 @@ func (o Options) Member(node string, replica int) string {
 	return o.Name + join + option
 }
 
-// memberOf is the name that stands for several pods of which this is one, and which of them it is: its node, or its
-// number. It is empty for a pod by itself, and for a name that a user has written.
+// memberOf returns the name that means several pods including this one, and which one it is: its node, or its number.
+// It returns empty strings for a single pod, and for a name that a user has written.
 func (o Options) memberOf() (set, which string) {
 	if o.Several() {
 		return "", ""
@@ -170,13 +171,13 @@ func (o Options) LacksImage() error {
 	return nil
 }
 
-// ephemeral says whether all that a pod or a machine is measured on goes with it. A claim that is there already is only
-// read by a machine.
+// ephemeral reports whether all storage that is measured in a pod or a machine is removed with it. A machine only reads
+// an existing claim.
 func (o Options) ephemeral() bool {
 	return o.Machine != nil || o.Volume.Kind != Existing && o.Volume.Kind != HostPath
 }
 
-// LosesDataOnBoot says whether the volume of a pod goes with the pod, so that the next one finds it empty.
+// LosesDataOnBoot reports whether the volume of a pod is removed with the pod, so that the next pod finds it empty.
 func (o Options) LosesDataOnBoot() bool {
 	return o.Machine == nil && (o.Volume.Kind == EmptyDir || o.Volume.Kind == Ephemeral || o.Volume.Kind == "")
 }

@@ -61,10 +61,10 @@ func TestParseTellsAllFaults(t *testing.T) {
 
 func TestContradictions(t *testing.T) {
 	for name, want := range map[string]string{
-		"kube:pod?size=1Gi":                         "size is that of a volume which is made",
-		"kube:pod?claim=x&size=1Gi":                 "size is that of a volume which is made",
-		"kube:pod?emptydir&mode=block":              "mode is that of a volume which is made",
-		"kube:pod?at=/x":                            "there is none",
+		"kube:pod?size=1Gi":                         "size applies only to a new volume",
+		"kube:pod?claim=x&size=1Gi":                 "size applies only to a new volume",
+		"kube:pod?emptydir&mode=block":              "mode applies only to a new volume",
+		"kube:pod?at=/x":                            "there is no volume",
 		"kube:pod?privileged&restricted":            "contradict each other",
 		"kube:pod?restricted&hostpath=/srv":         "forbids hostnetwork and hostpath",
 		"kube:pod?hostpath=srv":                     "whole path",

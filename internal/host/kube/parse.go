@@ -84,7 +84,7 @@ type option struct {
 	set func(o *Options, value string) error
 }
 
-// volume is an option that says what is measured.
+// volume is an option that selects the volume under test.
 func volume(kind VolumeKind) func(o *Options, value string) error {
 	return func(o *Options, value string) error {
 		if o.Volume.Kind != "" {
@@ -222,19 +222,19 @@ func (o *Options) set(known []option, key, value string, has bool) error {
 	return nil
 }
 
-// contradictions are what does not go together, and fills in what depends on other options.
+// contradictions returns combinations of options that are invalid, and fills in options that depend on others.
 func (o *Options) contradictions(given map[string]bool) []string {
 	v := &o.Volume
 	var faults []string
 	made := v.Kind == Claimed || v.Kind == Ephemeral
 	if given["size"] && !made && v.Kind != EmptyDir {
-		faults = append(faults, "size is that of a volume which is made: with class, ephemeral or emptydir")
+		faults = append(faults, "size applies only to a new volume: with class, ephemeral or emptydir")
 	}
 	if given["mode"] && !made {
-		faults = append(faults, "mode is that of a volume which is made: with class or ephemeral")
+		faults = append(faults, "mode applies only to a new volume: with class or ephemeral")
 	}
 	if given["at"] && v.Kind == "" {
-		faults = append(faults, "at says where the volume is, and there is none: add class, ephemeral, claim, "+
+		faults = append(faults, "at is the volume's path, and there is no volume: add class, ephemeral, claim, "+
 			"emptydir or hostpath")
 	}
 	if o.Privileged && o.Restricted {

@@ -23,8 +23,8 @@ func (p *Pod) Lost(ctx context.Context) error {
 	return nil
 }
 
-// Replace makes another pod in place of one that is lost, on the same node: another one would be another machine. The
-// claim is kept.
+// Replace makes another pod in place of a lost one, on the same node, because another node would be another machine.
+// The claim is kept.
 func (p *Pod) Replace(ctx context.Context) error { return p.replace(ctx) }
 
 // Generation is the name of the present pod.
@@ -33,8 +33,8 @@ func (p *Pod) Generation() string {
 	return name
 }
 
-// Boot makes the pod again with other limits, on the same node and with the same claim. The zero spec gives it those
-// that it was asked for with.
+// Boot makes the pod again with other limits, on the same node and with the same claim. The zero spec restores the
+// limits of the target's name.
 func (p *Pod) Boot(ctx context.Context, spec host.BootSpec) error {
 	if len(spec.Arguments) > 0 || len(spec.Without) > 0 || spec.Kernel != "" {
 		return &lab.Error{Kind: lab.Usage, What: "a pod has the kernel of its node, and can't be started with " +
@@ -109,7 +109,7 @@ func (p *Pod) replace(ctx context.Context) error {
 	return p.start(ctx)
 }
 
-// keepClaim has the claim outlast the pod. It forgets one that went with the pod.
+// keepClaim makes the claim outlast the pod. It forgets a claim that was removed with the pod.
 func (p *Pod) keepClaim(ctx context.Context) error {
 	patch := []byte(`{"metadata":{"ownerReferences":null}}`)
 	claim, err := p.cluster.of(claims()).Patch(ctx, p.request.objects(1).claim, types.MergePatchType, patch,
@@ -120,7 +120,7 @@ func (p *Pod) keepClaim(ctx context.Context) error {
 	case err == nil && claim.GetDeletionTimestamp() == nil:
 		return nil
 	case p.request.options.Volume.Block:
-		return p.volumeGone("a device that was made again is looked at before it is written to: go on with headroom " +
+		return p.volumeGone("a device that was made again is checked before it is written to: continue with headroom " +
 			"run --resume")
 	}
 	p.claimUID = ""
@@ -147,7 +147,7 @@ func (p *Pod) Caveats(ctx context.Context) []string {
 	return printed
 }
 
-// less compares two amounts; one that can't be read is no less.
+// less compares two amounts; it returns false if one can't be parsed.
 func less(a, b string) bool {
 	x, err1 := resource.ParseQuantity(a)
 	y, err2 := resource.ParseQuantity(b)

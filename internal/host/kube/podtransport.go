@@ -34,8 +34,8 @@ func (w apiTransport) Dial(ctx context.Context) (host.Connection, error) {
 	return c, nil
 }
 
-// reconnect is a connection in place of one that was given back. All of it is known, so that nothing needs to be asked:
-// that the pod is gone, the first command finds out. It is nil where there was none, or it was lost.
+// reconnect replaces a connection that was closed for the time being. It queries nothing, because all properties are
+// known: the first command finds out if the pod is gone. It returns nil if there was no connection, or it was lost.
 func (p *Pod) reconnect(name string) *connection {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,7 +64,7 @@ func (w apiTransport) Vanished(ctx context.Context) string {
 		return err.Error()
 	}
 	return "memory may have run out: the pod's limit is " + limitText(w.pod.request.options.Memory) +
-		"; kubectl describe pod shows what it was ended for"
+		"; kubectl describe pod shows why it ended"
 }
 
 func limitText(r Range) string {

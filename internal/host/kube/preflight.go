@@ -95,7 +95,7 @@ func (c *cluster) missing(ctx context.Context, needs []permission) ([]string, er
 	return lacking, nil
 }
 
-// absent says that an object is not there; what may not be read says nothing.
+// absent reports that an object does not exist; a forbidden read is no answer.
 func absent(err error) bool { return apierrors.IsNotFound(err) }
 
 func (c *cluster) lacksNamespace(ctx context.Context) error {
@@ -318,7 +318,7 @@ func refusal(c *cluster, target, what string, err error) error {
 	case apierrors.IsInvalid(err):
 		e.Hints = []string{"the message names the option that is wrong"}
 	default:
-		e.Hints = []string{"an admission webhook of the cluster may have a policy of its own; the message names it"}
+		e.Hints = []string{"an admission webhook of the cluster may have refused it; the message names the webhook"}
 	}
 	return e
 }

@@ -41,7 +41,7 @@ type File struct {
 	// Type of QEMU's machine: q35, pc.
 	Type  string
 	Disks []Disk
-	// Modules of the kernel to load, in addition to those of the network card and the disks.
+	// Modules are kernel modules to load, in addition to the modules of the network card and the disks.
 	Modules []string
 	// Programs of this machine to copy into the guest, in addition to fio, sshd and busybox.
 	Programs []string
@@ -182,7 +182,7 @@ func (r *reader) together(root *yaml.Node, f File, at map[string]*yaml.Node) {
 			r.At(root, "add kernel: and an installed version, a path to a kernel or a package file",
 				"the guest has no kernel")
 		}
-		refuse("ssh", "delete it", "ssh is for a guest with an image; headroom makes the keys of its own file system")
+		refuse("ssh", "delete it", "ssh is for a guest with an image; headroom generates the keys for a guest without one")
 		refuse("initrd", "delete it, or add image:", "initrd is for a guest with an image; headroom makes its own")
 		return
 	}

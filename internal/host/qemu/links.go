@@ -33,7 +33,7 @@ func (l *Links) acquire(name string) (*os.File, error) {
 	}
 	if l.held[name] == maxEnds {
 		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("the link %s connects two guests already", name),
-			Hints: []string{"give this guest a link of its own with each of them"}}
+			Hints: []string{"give this guest a separate link with each of them"}}
 	}
 	if l.held[name] == 0 {
 		// Datagrams, so that a guest that reboots never begins in the middle of a frame.

@@ -50,8 +50,8 @@ func (r *reader) networks(n *yaml.Node) []Network {
 				o.Address.Overlaps(w.Address)
 		}
 		if slices.ContainsFunc(all, same) {
-			r.At(element, "give each network a link and a subnet of its own",
-				"a network with this link or these addresses stands above already")
+			r.At(element, "give each network a different link and subnet",
+				"a network above has this link or these addresses already")
 		}
 		all = append(all, w)
 	}

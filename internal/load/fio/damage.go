@@ -50,7 +50,7 @@ func describeDamage(data []byte, at int64, cut bool, err error) error {
 		What: fmt.Sprintf("fio's JSON is damaged at byte %d%s; the document began at byte %d",
 			at+syntax.Offset-1, place, at),
 		Err:   syntax,
-		Hints: []string{"something else may have been written into the same file: give fio --output=FILE of its own"},
+		Hints: []string{"something else may have been written into the same file: give fio a separate file: --output=FILE"},
 	}
 }
 

@@ -43,7 +43,7 @@ func ParseText(text string) (all []Pasted, lost []int, err error) {
 	p.end()
 	if p.crossed > 0 {
 		return nil, nil, fmt.Errorf("line %d: it repeats a time, so that several processes printed at once; have each print "+
-			"into a file of its own (iperf3 --json --logfile FILE)", p.crossed)
+			"into a separate file (iperf3 --json --logfile FILE)", p.crossed)
 	}
 	for _, t := range p.tests {
 		if len(t.rows) > 0 || t.failed != "" {

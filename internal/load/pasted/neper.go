@@ -183,7 +183,7 @@ func (t *neperTest) result() (r Result, reason string) {
 	client, known := t.isClient()
 	switch {
 	case program == "":
-		return r, "no command or option tells which program of neper printed it; paste all of its lines"
+		return r, "no command or option identifies neper's program; paste all of its lines"
 	case !known:
 		return r, "client=1 or client=0 is missing; paste all lines"
 	case t.values["num_clients"] != "" && t.values["num_clients"] != "1":

@@ -71,7 +71,7 @@ func TestNeper(t *testing.T) {
 		return fmt.Sprintf("  %d tcp-stream, 2 s%s\n    send.bitrate %s\n    server, ", line, options, values)
 	}
 	one := stream(2, " parallel=1 protocol=tcp", "5.05340961e+09") + "\"stream 5053409613 0\"\n"
-	const missing = "left: no command or option tells which program of neper printed it; paste all of its lines\n"
+	const missing = "left: no command or option identifies neper's program; paste all of its lines\n"
 	for name, c := range map[string]struct{ text, want string }{
 		"server": {options + end, one},
 		"twice":  {options + end + options + end, one + strings.Replace(one, "  2", "  14", 1)},
