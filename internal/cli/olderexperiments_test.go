@@ -72,7 +72,7 @@ func olderExperiments() []olderKind {
 					}
 				})
 			},
-			file: readAhead, had: "128", leaves: "16", undone: "are as they were: queue:read_ahead_kb"},
+			file: readAhead, had: "128", leaves: "16", undone: "are restored: queue:read_ahead_kb"},
 		{name: "sweep-reference", machines: []string{"db1", "db2"}, set: func(*scriptedLab) {},
 			made: olderRun(olderWrites, sweep, seeded("--factor", "queue:read_ahead_kb=16,128", "--blocks", "2",
 				"--reference", "/tmp", "--reference-on", "scripted://db2")...),

@@ -173,7 +173,7 @@ func olderKinds() []olderKind {
 			killed: func(l *scriptedLab, now func()) {
 				l.machine("db1").AtLoad("cut", 2, func(e *scripted.Event) { e.After(3*time.Second, now) })
 			},
-			file: "/sys/test/link", had: "up", leaves: "down", undone: "are as they were: event: cut"},
+			file: "/sys/test/link", had: "up", leaves: "down", undone: "are restored: event: cut"},
 		{name: "run-several", machines: []string{"a", "b"}, set: nothing,
 			made: olderRun(olderReads, []string{"run"}, append(onEach("a", "b"), "/srv", "--label", "kept")...),
 			cut:  loadCut("b", "--name=reads", 2), resume: []string{"run"}},

@@ -168,7 +168,7 @@ func TestScriptedLeftOnAnotherMachine(t *testing.T) {
 		d.afterCrash(left, "ablate", "--resume", "last~1").ends(2)
 		d.afterCrash(left, "run", suite, "/srv", "--on", "scripted://db1", "--repeat",
 			"1").ends(0).says("ended its load",
-			"are as they were")
+			"are restored")
 		d.checkNothingLeft(left)
 		l.checkNothingLeft("db2")
 	})

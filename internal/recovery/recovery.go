@@ -68,9 +68,8 @@ func holdsNothing(folder string) bool {
 }
 
 // RecoverLeftovers recovers what it can on this machine and on the targets in on; an empty name means all of them. It
-// prints what it can't recover, which is no reason to stop, but records that can't be trusted are. Hosts in allowed may
-// be restarted. Every command that adds a run does this first. It never waits for a machine that is unrelated to the
-// command.
+// prints what it can't recover and continues, but untrusted records are an error. Hosts in allowed may be restarted.
+// Every command that adds a run does this first. It never waits for a machine that is unrelated to the command.
 func RecoverLeftovers(ctx context.Context, p *app.App, s *store.Store, allowed []string, on ...string) error {
 	if err := s.Folder.Writable(); err != nil {
 		return err
@@ -306,8 +305,8 @@ func undoChanges(ctx context.Context, p *app.App, left journal.Leftover, t host.
 		return slices.Contains(j.Open(), name)
 	})
 	if slices.Sort(back); len(back) > 0 {
-		how := map[bool]string{true: "are as they were, or accepted as they are",
-			false: "are as they were"}[external == journal.Accept]
+		how := map[bool]string{true: "are restored, or accepted with their present values",
+			false: "are restored"}[external == journal.Accept]
 		fmt.Fprintf(p.Stderr, "settings that %s had changed on %s %s: %s\n", left.ID, left.Target, how,
 			strings.Join(slices.Compact(back), ", "))
 	}

@@ -58,7 +58,7 @@ func (t *textWriter) block(b document.Block) {
 		t.list(b, t.before)
 	case document.Sentence:
 		if b.Role == document.Reading && len(t.left) > 0 {
-			t.wrapped(faint, "Left out for want of room: "+prose.List(t.left)+"; --json has all.", 0)
+			t.wrapped(faint, "Left out to save space: "+prose.List(t.left)+"; --json has all.", 0)
 			t.left = nil
 		}
 		t.sentence(b)

@@ -243,7 +243,7 @@ func (s *Store) SetLabel(b *Bundle, label string) error {
 	return s.change(b, func(r *lab.Run) { r.Label = label })
 }
 
-// SetEndedAfter notes how far a run got within its budget; an empty text is for one that ended in time.
+// SetEndedAfter records how far a run got within its budget; the text is empty for a run that ended in time.
 func (s *Store) SetEndedAfter(b *Bundle, after string) error {
 	if b.Run.EndedAfter == after {
 		return nil
@@ -254,7 +254,7 @@ func (s *Store) SetEndedAfter(b *Bundle, after string) error {
 // change changes the header of a finished run.
 func (s *Store) change(b *Bundle, edit func(*lab.Run)) error {
 	if b.Active() {
-		return &lab.Error{Kind: lab.Refused, What: "run " + b.Run.ID + " is going on",
+		return &lab.Error{Kind: lab.Refused, What: "run " + b.Run.ID + " is still active",
 			Hints: []string{"label it when it has ended"}}
 	}
 	run, err := readHeader(b.dir)

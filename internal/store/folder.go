@@ -173,8 +173,8 @@ func refusal(what, name string, err error) error {
 // Accept allows an imported run to be resumed, because the user wants it.
 func (s *Store) Accept(b *Bundle) { s.accepted = append(s.accepted, b.Run.ID) }
 
-// Resumable refuses a run of another store, one that other users can have written, and an imported one that the user
-// has not accepted. Resuming a run carries out the commands in its header.
+// Resumable refuses a run of another store, a run that other users can have written, and an imported run that the user
+// has not accepted. Resuming a run executes the commands in its header.
 func (s *Store) Resumable(b *Bundle) error {
 	if filepath.Dir(b.dir) != s.Folder.runs() {
 		return &lab.Error{Kind: lab.Usage, What: b.dir + " is not in the store " + s.Dir(),
@@ -185,7 +185,7 @@ func (s *Store) Resumable(b *Bundle) error {
 	}
 	if b.Imported() && !slices.Contains(s.accepted, b.Run.ID) {
 		return &lab.Error{Kind: lab.Refused, What: "run " + b.Run.ID +
-			" was imported, and going on with it carries out what came with it"}
+			" was imported, and resuming it executes what came with it"}
 	}
 	return nil
 }

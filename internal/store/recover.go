@@ -97,7 +97,7 @@ func abandoned(dir string) (*Abandoned, error) {
 	}
 	damaged := func(what string) error {
 		return &lab.Error{What: "damaged: " + name + " " + what,
-			Hints: []string{"look what it is, and remove it by hand"}}
+			Hints: []string{"inspect it, and remove it by hand"}}
 	}
 	if run.ID != filepath.Base(dir) || !validID(run.ID) {
 		return nil, damaged(fmt.Sprintf("is beside the header of run %q", run.ID))

@@ -23,7 +23,7 @@ func (b *Bundle) Export(w io.Writer) error { return b.export(w, addFile) }
 // export writes the bundle's files with add, in the order of their names.
 func (b *Bundle) export(w io.Writer, add func(archive *tar.Writer, name, as string) error) error {
 	if b.Active() {
-		return &lab.Error{Kind: lab.Refused, What: "run " + b.Run.ID + " is going on",
+		return &lab.Error{Kind: lab.Refused, What: "run " + b.Run.ID + " is still active",
 			Hints: []string{"export it when it has ended"}}
 	}
 	archive := tar.NewWriter(w)
@@ -88,8 +88,7 @@ type Imports struct {
 	relabels bool
 }
 
-// Read puts an exported run into a store, unchanged, and marks it as one that was imported. The run must not be
-// there.
+// Read puts an exported run into a store, unchanged, and marks it as imported. The store must not have the run already.
 func (m *Imports) Read(r io.Reader) (*Bundle, error) {
 	if err := m.folder.makeRuns(); err != nil {
 		return nil, err
@@ -200,7 +199,7 @@ func (m *Imports) adopt(dir, id string) (*Bundle, error) {
 	return m.folder.bundle(id)
 }
 
-// checkSnapshots reads all snapshots, also those of roles that the header does not name.
+// checkSnapshots reads all snapshots, including snapshots of roles that the header does not name.
 func (b *Bundle) checkSnapshots() error {
 	names, err := filepath.Glob(filepath.Join(b.dir, "facts", "*"))
 	for _, name := range names {

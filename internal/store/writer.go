@@ -24,7 +24,7 @@ import (
 )
 
 // Writer adds to a bundle. One process at a time can hold it: a lock on active.json, which the kernel releases when the
-// process ends in any way, tells an active run from one that was killed.
+// process ends in any way, distinguishes an active run from a killed one.
 type Writer struct {
 	folder    Folder
 	saver     *saver
@@ -119,7 +119,7 @@ func (w *Writer) lock() error {
 	if err := safepath.Lock(f, f.Name()); err != nil {
 		err = errors.Join(err, safepath.Unlock(f))
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			return &lab.Error{Kind: lab.Refused, What: "run " + w.run.ID + " is going on in another process"}
+			return &lab.Error{Kind: lab.Refused, What: "run " + w.run.ID + " is active in another process"}
 		}
 		return err
 	}
@@ -246,8 +246,8 @@ func (w *Writer) Close(change func(*lab.Run)) error {
 	return errors.Join(err, safepath.Unlock(w.active))
 }
 
-// Abandon ends the writing but leaves the run as one that was cut off, for the next start to clear: something that it
-// began could not be ended.
+// Abandon ends the writing but leaves the run as interrupted, for the next start to clear: something that it began
+// could not be ended.
 func (w *Writer) Abandon(change func(*lab.Run)) error {
 	if w.raw != nil {
 		w.raw.abandon()
@@ -369,7 +369,7 @@ func (w *Writer) Progress(p lab.Progress) error {
 	return os.Rename(next.Name(), filepath.Join(w.dir, progressName))
 }
 
-// removeProgress removes what a run that has ended said of its progress.
+// removeProgress removes the progress file of a run that has ended.
 func removeProgress(dir string) error {
 	if err := os.Remove(filepath.Join(dir, progressName)); !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -124,7 +124,7 @@ func TestStagesFitTheTerminal(t *testing.T) {
 		alone.Published, alone.Findings = nil, slices.DeleteFunc(slices.Clone(d.Findings),
 			func(f stages.Finding) bool { return len(f.Published) > 0 })
 		text = writtenStages(t, alone, width)
-		if left := strings.Contains(text, "Left out for want of room: "); left == strings.Contains(text, "Gbit/s  ") {
+		if left := strings.Contains(text, "Left out to save space: "); left == strings.Contains(text, "Gbit/s  ") {
 			t.Errorf("%d columns: something was left out, %v, in\n%s", width, left, text)
 		}
 	}

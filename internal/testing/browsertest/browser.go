@@ -142,7 +142,7 @@ func (b *Browser) WaitUntil(t *testing.T, condition string) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	t.Fatalf("it never came to %s", condition)
+	t.Fatalf("it never reached %s", condition)
 }
 
 // At returns the current path, with its parameters.

@@ -109,8 +109,8 @@ func (d Design) reportsAsShown(l *Lab) {
 	}
 }
 
-// resumedOnlyBy checks that commands of other designs refuse to resume the run, and name the one that does. That one
-// has nothing left to measure: it shows the result, or reports that.
+// resumedOnlyBy checks that commands of other designs refuse to resume the run, and name the command that does. That
+// command has nothing left to measure: it shows the result, or reports that.
 func (d Design) resumedOnlyBy(l *Lab) {
 	before := len(l.loads())
 	if o := l.run(d.resume()...); o.code != 0 && o.code != 2 || len(l.loads()) > before {
@@ -124,7 +124,7 @@ func (d Design) resumedOnlyBy(l *Lab) {
 		}
 		o := l.ends(l.run(strings.Fields(other.Resume("last"))[1:]...), 2)
 		if !strings.Contains(o.stderr, d.Design.Resume("last")) {
-			l.Errorf("headroom %s does not name what goes on with the run:\n%s", strings.Join(o.args, " "), o.stderr)
+			l.Errorf("headroom %s does not name the command that resumes the run:\n%s", strings.Join(o.args, " "), o.stderr)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func (d Design) interrupted(l *Lab, w whole) {
 	args, at, before := l.args, 1, 0
 	for attempt := 1; ; attempt++ {
 		if attempt > w.moments+8 {
-			l.Fatalf("after %d interruptions it has not come to its end", attempt)
+			l.Fatalf("after %d interruptions it has not ended", attempt)
 		}
 		l.atLoad(at, func(e *scripted.Event) { e.After(soon, l.interrupt) })
 		o := l.run(args...)

@@ -226,7 +226,7 @@ func words(argv []string) (options string, names []string) {
 	return options, names
 }
 
-// id knows the users root and nobody.
+// id knows root and one user with few rights.
 func (m *Machine) id(argv []string) (Output, error) {
 	_, names := words(argv)
 	if len(names) == 1 && names[0] != "root" && names[0] != "nobody" {

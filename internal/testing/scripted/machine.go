@@ -286,7 +286,7 @@ func (m *Machine) unexpectedCommand(argv []string) error {
 	m.unexpected = append(m.unexpected, line)
 	m.mu.Unlock()
 	return &lab.Error{What: "nothing is written down for scripted machine " + m.Name + " about: " + line,
-		Hints: []string{"Machine.Prints, Machine.Answer or Machine.Programs says what it does"}}
+		Hints: []string{"define it with Machine.Prints, Machine.Answer or Machine.Programs"}}
 }
 
 // Disconnect makes the machine unreachable. Its processes continue.

@@ -356,7 +356,7 @@ func (k *KubeVirt) seed(ctx context.Context, instance *unstructured.Unstructured
 			return "", err
 		}
 		if len(reported.Keys) == 0 || reported.Own["ecdsa_private"] == "" || reported.Root == nil || *reported.Root {
-			return "", errors.New("the user data lets nobody in, or has no key of the machine")
+			return "", errors.New("the user data authorizes no key, or has no key of the machine")
 		}
 		return fmt.Sprintf("cat >>/etc/ssh/authorized_keys <<'END'\n%s\nEND\ncat >/etc/ssh/host_ecdsa <<'END'\n"+
 			"%sEND\nchmod 600 /etc/ssh/host_ecdsa\nsed -i '1i HostKey /etc/ssh/host_ecdsa' /etc/ssh/sshd_config\n"+

@@ -33,7 +33,7 @@ func SilentMount(t *testing.T, asked chan<- uint32, silent func(request uint32) 
 	t.Helper()
 	runtime.LockOSThread()
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
-		t.Skip("no mounts of its own: " + err.Error())
+		t.Skip("no private mounts: " + err.Error())
 	}
 	if err := unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		t.Fatal(err)
