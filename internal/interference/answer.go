@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// answer says in words who loses to whom, and whether that is one ceiling.
+// answer describes in words which loads lose to which others, and whether that is one ceiling.
 func answer(d *Document) Answer {
 	if len(d.Combinations) == 0 {
 		return Answer{Verdict: Undecided, Text: "one load by itself has nothing to lose to"}
@@ -117,7 +117,7 @@ func openText(d *Document) string {
 	return ""
 }
 
-// unaffected are the groups that share no ceiling with others.
+// unaffected returns the groups that share no ceiling with others.
 func unaffected(d *Document) []int {
 	var list []int
 	for g := range d.Groups {

@@ -44,8 +44,8 @@ type Group struct {
 	Alone Rate `json:"alone"`
 }
 
-// Rate is the geometric mean of N repetitions; Lo and Hi hold it with 95% by itself, and are absent where there are too
-// few. Value is absent where no load ended well.
+// Rate is the geometric mean of N repetitions. Lo and Hi are its own 95% interval, and absent if there are too few.
+// Value is absent if every load failed.
 type Rate struct {
 	Value *float64 `json:"value,omitempty"`
 	stat.Bounds
@@ -54,11 +54,11 @@ type Rate struct {
 
 // CombinationResult is a combination of groups.
 type CombinationResult struct {
-	// Groups by their place, from 0.
+	// Groups are the indices of the groups.
 	Groups []int `json:"groups"`
-	// Kept is what each of them keeps of what it does alone, in their order.
+	// Kept is the share of its rate alone that each of them keeps, in their order.
 	Kept []Kept `json:"kept"`
-	// Sum is what they do together, and Alone the sum of what each does alone.
+	// Sum is their rate together, and Alone the sum of the rates of each alone.
 	Sum   Rate `json:"sum"`
 	Alone Rate `json:"alone"`
 	// Whole is Sum as a share of Alone in the same pass.

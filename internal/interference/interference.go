@@ -12,7 +12,7 @@ const (
 	// DefaultMargin and DefaultAlpha are the terms unless others are given.
 	DefaultMargin = 0.05
 	DefaultAlpha  = 0.05
-	// confidence of the interval of a rate by itself.
+	// confidence of the interval of a single rate.
 	confidence = 0.95
 )
 

@@ -15,7 +15,7 @@ const (
 	// DefaultMargin and DefaultAlpha are the terms unless others are given.
 	DefaultMargin = 0.05
 	DefaultAlpha  = 0.05
-	// confidence of the interval of a rate by itself.
+	// confidence of the interval of a single rate.
 	confidence = 0.95
 	// near is the share of a ceiling from which it explains why a rung falls short: formulas of links leave out what
 	// hand-shakes take.
@@ -25,15 +25,15 @@ const (
 // Step is a rung before it is judged.
 type Step struct {
 	Rung
-	// Below is the place, from 0, of the rung that a volume or a file system lies on, on as many drives and loaded by
-	// as many jobs; -1 for none. Of a rung between pods it is the same between their nodes.
+	// Below is the index of the rung under a volume or a file system, on as many drives and loaded by as many jobs; -1
+	// for none. For a rung between pods it is the same rung between their nodes.
 	Below int
-	// Like is the same for drives that should be as fast as each other: model and size; and for disks of a guest
-	// between which only what lies behind them differs; and for ports that carry as much. Empty for none.
+	// Like is the same text for rungs that should be equally fast: drives of the same model and size; disks of a guest
+	// that differ only in their storage; ports with the same capacity. Empty for none.
 	Like string
 	// Ceilings from the facts of the machine, by cell.
 	Ceilings map[string][]ceiling.Ceiling
-	// Carries is what the ports of a machine can carry, where its facts say so, by cell: what its loopback should move,
+	// Carries is the capacity of a machine's ports, if its facts have it, by cell: its loopback should reach that rate,
 	// too.
 	Carries map[string]ceiling.Ceiling
 }
@@ -45,7 +45,7 @@ const UnknownSpeed = "unknown"
 type Load struct {
 	lab.Cell
 	Title string
-	// Metric that is climbed by; empty for that of a load on storage.
+	// Metric is the rate to compare; empty for the usual rate of a load on storage.
 	Metric string
 }
 
@@ -190,8 +190,8 @@ func (a *analysis) fillCell(rung int, l Load) (cell Cell, logs []float64) {
 	return cell, logs
 }
 
-// ceilings of a rung: those of the hardware, and how many operations as many jobs do against nothing at all, which was
-// measured. Bytes that a null device does not move bound nothing.
+// ceilings returns the ceilings of a rung: the hardware's, and the measured rate of operations of as many jobs on a
+// null device. The bandwidth of a null device is no bound, because it moves no data.
 func (a *analysis) ceilings(rung int, cell, metric string) []ceiling.Ceiling {
 	all := slices.Clone(a.steps[rung].Ceilings[cell])
 	if a.steps[rung].Kind == Guest {
@@ -359,7 +359,7 @@ func (a *analysis) equalRungs(rung int) []int {
 	return found
 }
 
-// singleRungs are the rungs where each member of a rung was measured by itself; none unless all of them were.
+// singleRungs returns the rungs where each member of a rung was measured alone; none unless all of them were.
 func (a *analysis) singleRungs(rung int) []int {
 	var found []int
 	for _, place := range a.steps[rung].Places {

@@ -131,8 +131,8 @@ func highest(d *Document, cell string) (*Rung, *Cell) {
 	return nil, nil
 }
 
-// fullCores is what a check of the load on a network said of cores that had no time left. Where the same is said of the
-// port's equals, which it is compared with, it is not what sets the port apart.
+// fullCores returns the warning about fully used cores of a load on a network. It returns nothing if the rungs that the
+// port is compared with have the same warning, because then full cores do not explain the difference.
 func fullCores(d *Document, r *Rung, c *Cell) []string {
 	ofEquals := func(code string) bool {
 		return slices.ContainsFunc(d.Warnings, func(o RungWarning) bool {
@@ -150,7 +150,7 @@ func fullCores(d *Document, r *Rung, c *Cell) []string {
 	return texts
 }
 
-// several says that a rung is several things of one kind at the same time.
+// several reports whether a rung is several things of one kind at the same time.
 func (k Kind) several() bool { return k == DriveGroup || k == Ports }
 
 // eachAtItsCeiling reports whether each of the rungs that an expectation comes from is at its own ceiling in a cell.

@@ -39,12 +39,12 @@ type Document struct {
 	Notes []string `json:"notes"`
 }
 
-// Kind is what a rung is.
+// Kind is the kind of a rung.
 type Kind string
 
-// The kinds, from the bottom up. Memory and Null say what the machine does without any storage; a Drive is a whole
-// disk; DriveGroup are several devices at the same time; a Volume is a device made of others (md, LVM, dm-crypt, DRBD);
-// Files are a file system; Guest is a disk of a virtual machine, measured inside it.
+// The kinds, from the bottom up. Memory and Null are the machine's rates without any storage; a Drive is a whole disk;
+// a DriveGroup is several devices at the same time; a Volume is a device made of others (md, LVM, dm-crypt, DRBD);
+// Files is a file system; a Guest is a disk of a virtual machine, measured inside it.
 const (
 	Memory     Kind = "memory"
 	Null       Kind = "null"
@@ -55,9 +55,9 @@ const (
 	Guest      Kind = "guest"
 )
 
-// The kinds of rungs of a network, from the bottom up. Loopback is what a machine moves from itself to itself; a Flow
-// is one stream through a port; a Port is an address of the server by itself; Ports are several at the same time;
-// BothWays are all of them while as much goes the other way.
+// The kinds of rungs of a network, from the bottom up. Loopback is traffic of a machine to itself; a Flow is one stream
+// through a port; a Port is a single address of the server; Ports are several at the same time; BothWays are all of
+// them with as much traffic in the other direction.
 const (
 	Loopback Kind = "loopback"
 	Flow     Kind = "flow"
@@ -66,7 +66,7 @@ const (
 	BothWays Kind = "both-ways"
 )
 
-// bare says that a rung has no storage, so that nothing is expected of it but that it shows what the machine can do.
+// bare reports whether a rung has no storage, so that it only shows the machine's own limit and has no expectation.
 func (k Kind) bare() bool { return k == Memory || k == Null }
 
 // Rung is one thing that was measured.
@@ -108,12 +108,12 @@ type Cell struct {
 	Params map[string]string `json:"params"`
 	Metric string            `json:"metric"`
 	Unit   lab.Unit          `json:"unit"`
-	// Center is the geometric mean of N repetitions; Lo and Hi hold it with 95% by itself, and are absent where there
-	// are too few. All are absent where no load ended well.
+	// Center is the geometric mean of N repetitions. Lo and Hi are its own 95% interval, and absent if there are too
+	// few. All are absent if every load failed.
 	Center *float64 `json:"center,omitempty"`
 	stat.Bounds
 	N int `json:"n"`
-	// Ceiling is the tightest that is known, and Share how much of it was reached.
+	// Ceiling is the lowest known ceiling, and Share how much of it was reached.
 	Ceiling *Ceiling `json:"ceiling,omitempty"`
 	Share   *float64 `json:"share,omitempty"`
 	// Expected is what the rungs below promise; absent where they promise nothing.
@@ -125,7 +125,7 @@ type Cell struct {
 	Cause Cause `json:"cause,omitempty"`
 	// CPU is how many processors the load's own processes took; the work of kernel threads is not in it.
 	CPU *float64 `json:"cpu,omitempty"`
-	// Warnings are the codes of those that taint the rate.
+	// Warnings are the codes of the warnings that taint the rate.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
@@ -212,7 +212,7 @@ type TuningRun struct {
 	Change stat.Estimate `json:"change"`
 }
 
-// Best of the trials that keep what must be kept, and of those that need not; -1 for none that gains for sure.
+// Best returns the best trials: of those that keep the required settings, and of all; -1 if none surely gains.
 func Best(trials []TuningRun) (kept, any int) {
 	kept, any = -1, -1
 	for i, t := range trials {
@@ -229,7 +229,7 @@ func Best(trials []TuningRun) (kept, any int) {
 	return kept, any
 }
 
-// Network is what carries the loads of a rung between pods.
+// Network is the network that carries the loads of a rung between pods.
 type Network string
 
 // The networks. Pods is the one that the cluster's plugin (CNI) makes; Nodes is the network of the nodes themselves, in
@@ -239,7 +239,7 @@ const (
 	Pods  Network = "pods"
 )
 
-// PodLoss is what one load loses between pods of what it reaches between their nodes, by as many streams.
+// PodLoss is how much less one load reaches between pods than between their nodes, with as many streams.
 type PodLoss struct {
 	// Rung between the pods by its place from 0, and the cell.
 	Rung    int     `json:"rung"`
@@ -256,7 +256,7 @@ func (r *Rung) throughPodNetwork(c *Cell) bool {
 	return r.Network == Pods && r.Kind != Loopback && c.Reached != nil
 }
 
-// cost is what is missing of what was expected.
+// cost returns the missing share of the expectation.
 func (c *Cell) cost() stat.Estimate {
 	e := stat.Estimate{Value: 1 - c.Reached.Value}
 	if c.Reached.Known() {

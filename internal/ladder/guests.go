@@ -13,8 +13,8 @@ import (
 // Cause is why a disk of a guest is slower than the host's storage.
 type Cause string
 
-// The causes. Emulation is what virtio or NVMe costs as QEMU carries it out, whatever lies behind the disk; Storage is
-// the way from QEMU to the data, and what holds it. Unclear is the one where it is unknown.
+// The causes. Emulation is the cost of virtio or NVMe in QEMU, whatever is behind the disk; Storage is the path from
+// QEMU to the data, and the device that holds it. Unclear means that the cause is unknown.
 const (
 	Emulation Cause = "emulation"
 	Storage   Cause = "storage"
@@ -33,13 +33,14 @@ type GuestLoss struct {
 	Text    string  `json:"text"`
 }
 
-// withoutStorage says that a guest's disk has no storage behind it, so that what it lacks is lost on the way to QEMU.
+// withoutStorage reports whether a guest's disk has no storage behind it, so that QEMU or the way to it causes any
+// loss.
 func (r *Rung) withoutStorage() bool {
 	return r.Kind == Guest && (r.Backing == "null" || r.Backing == "memory")
 }
 
-// withoutStorageTwin is the rung of a disk of the same guest that differs from one in nothing but that no storage lies
-// behind it; -1 for none. Of several the first, which is one that is backed by nothing at all if there is one.
+// withoutStorageTwin returns the rung of a disk of the same guest that differs only in having no storage behind it; -1
+// for none. It returns the first of several. A disk that is backed by nothing at all precedes the others.
 func withoutStorageTwin(steps []Step, rung int) int {
 	s := steps[rung]
 	if s.Kind != Guest || s.withoutStorage() {

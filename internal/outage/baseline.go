@@ -6,7 +6,7 @@ import (
 	"github.com/headroom/headroom/internal/stat"
 )
 
-// baseline is what a phase is compared with.
+// baseline is the rate before an event, which a phase is compared with.
 type baseline struct {
 	Finding
 	stalls               []stall
@@ -29,7 +29,7 @@ func (u baseline) phase(r Rate, from, to, took float64, after *Phase) Phase {
 			}
 		}
 	}
-	// A stall is a dip when it is clearly longer than those that the load has by itself, however wild it is otherwise.
+	// A stall is a dip if it is clearly longer than the load's usual stalls, however irregular the load is otherwise.
 	p.Dip = p.Stall > moreThanNoise*u.StallBefore+r.Step
 	low := after != nil && after.Dip && after.Back == nil
 	at, found := u.fall(s, from+took+promptDelay)
@@ -66,7 +66,7 @@ const (
 	longWindow  = 3.0
 )
 
-// limitOf is the share that the mean of a window must fall below to have fallen by more than it does by itself.
+// limitOf returns the share below which the mean of a window has fallen by more than its usual variation.
 func limitOf(before segment, seconds float64) float64 {
 	low := math.Inf(1)
 	for _, m := range before.means(seconds) {
@@ -75,7 +75,7 @@ func limitOf(before segment, seconds float64) float64 {
 	return 1 - max(minDip, moreThanNoise*(1-low))
 }
 
-// means of all windows, each under the number of its first step.
+// means returns the means of all windows, by the index of their first step.
 func (s segment) means(seconds float64) []float64 {
 	n := s.window(seconds)
 	if n > len(s.values) {
@@ -93,8 +93,8 @@ func (s segment) means(seconds float64) []float64 {
 	return all
 }
 
-// fall is when the rate first fell by more than it does by itself: until a moment by what the noise allows, later by a
-// lot.
+// fall returns when the rate first fell by more than its usual variation. Until a moment the noise sets the limit;
+// later the rate must fall by a lot.
 func (u baseline) fall(s segment, until float64) (float64, bool) {
 	first, found := math.Inf(1), false
 	for _, w := range []struct{ seconds, limit float64 }{{shortWindow, u.Limit}, {longWindow, u.LongLimit}} {

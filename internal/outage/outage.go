@@ -11,25 +11,25 @@ import (
 	"github.com/headroom/headroom/internal/stat"
 )
 
-// Rate is what a load got done, in even steps.
+// Rate is the rate of a load, in even steps.
 type Rate struct {
-	// Step is how many seconds a value is the mean of. The first began at zero.
+	// Step is the seconds that a value is the mean of. The first step began at zero.
 	Step   float64
 	Values []float64
 }
 
-// Event is a moment of the load, in seconds from the start of its rate.
+// Event is an event during the load, in seconds from the start of its rate.
 type Event struct {
 	At float64
-	// Took is for how long it was being done: what it does can begin at any moment of that.
+	// Took is how long the event's command ran: its effect can begin at any time during it.
 	Took float64
-	// Undone is when it was taken back; not above At where it was not.
+	// Undone is when the event was undone; not above At if it was not.
 	Undone float64
-	// Unsure is by how much both may be wrong.
+	// Unsure is the possible error of both times.
 	Unsure float64
 }
 
-// Level is the median of a stretch with an interval, both as shares of what was there before the event.
+// Level is the median of a stretch with an interval, both as shares of the level before the event.
 type Level struct {
 	Center     float64 `json:"center"`
 	Lo         float64 `json:"lo"`
@@ -39,30 +39,31 @@ type Level struct {
 
 // Finding is what an event did. Shares are relative to the rate before it; times are in seconds.
 type Finding struct {
-	// Unknown is why nothing is known; empty where something is.
+	// Unknown is why nothing is known; empty if the effect is known.
 	Unknown string `json:"unknown,omitempty"`
 	// Before is the rate before the event, in the unit of the rate.
 	Before Level `json:"before"`
-	// LowestBefore is the lowest step before the event, and StallBefore the longest time without anything: what the
-	// load does by itself.
+	// LowestBefore is the lowest step before the event, and StallBefore the longest time without any transfer: the
+	// load's usual variation.
 	LowestBefore float64 `json:"lowest_before"`
 	StallBefore  float64 `json:"stall_before"`
 	// Limit is the share that half a second must fall below to be called a dip; the noise before the event decides it.
 	// LongLimit is the limit of three seconds, which are less noisy; 0 where too little came before to know it.
 	Limit     float64 `json:"limit"`
 	LongLimit float64 `json:"long_limit,omitempty"`
-	// Event is the time until it was undone, or the end; Undo is the time from then on, nil where nothing was undone.
+	// Event is the time until the event was undone, or the end; Undo is the time from then on, nil if nothing was
+	// undone.
 	Event Phase  `json:"event"`
 	Undo  *Phase `json:"undo,omitempty"`
 	// Recovery is the time from the event until the rate was back to RecoveredShare of the rate before the event, and
 	// stayed there until the event was undone, or for good. Nil says that it was not back within the load, and 0 that
 	// it never fell.
 	Recovery *float64 `json:"recovery"`
-	// Stall is the longest time without anything from the event on.
+	// Stall is the longest time without any transfer from the event on.
 	Stall float64 `json:"stall"`
-	// Lowest step from the event on.
+	// Lowest is the lowest step from the event on.
 	Lowest float64 `json:"lowest"`
-	// Resolution is how fine all of these times are.
+	// Resolution is the resolution of all these times.
 	Resolution float64 `json:"resolution"`
 }
 
@@ -70,17 +71,17 @@ type Finding struct {
 type Phase struct {
 	From float64 `json:"from"`
 	To   float64 `json:"to"`
-	// Dip says that the rate lay lower than it does by itself. Fell is how long after From it fell; nil where it did
-	// not, or lay low already.
+	// Dip is set if the rate was lower than its usual variation. Fell is how long after From it fell; nil if it did not
+	// fall, or was low already.
 	Dip  bool     `json:"dip"`
 	Fell *float64 `json:"fell,omitempty"`
-	// Lowest step; Stall is the longest time without anything that began here.
+	// Lowest is the lowest step; Stall is the longest time without any transfer that began in this phase.
 	Lowest float64 `json:"lowest"`
 	Stall  float64 `json:"stall"`
 	// Back is how long after From the rate was back to RecoveredShare of the rate before the event, for the rest of the
 	// phase. It is absent where it was not, or never fell.
 	Back *float64 `json:"back,omitempty"`
-	// Level that the rate settled on; nil where the phase is too short to tell.
+	// Level is the final level of the rate; nil if the phase is too short.
 	Level *Level `json:"level,omitempty"`
 }
 

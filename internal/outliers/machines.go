@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Deviation is a fact by which a few of many machines are not like the others.
+// Deviation is a fact in which a few of many machines differ from the others.
 type Deviation struct {
 	// Kind, Fact and Name are as in diff.Difference: a thing is there or is not.
 	Kind string `json:"kind"`
@@ -20,13 +20,14 @@ type Deviation struct {
 	// the machine as a whole.
 	On    []string `json:"on"`
 	About []string `json:"about,omitempty"`
-	// Value is the value on these, Typical that on the Alike others that agree, of all Machines of which it is known.
-	// Each is empty where there is nothing.
+	// Value is the value on these machines. Typical is the value on the SameCount others that agree. Machines is how
+	// many have a known value. Each text is empty if there is no value.
 	Value     string `json:"here"`
 	Typical   string `json:"there"`
 	SameCount int    `json:"alike"`
 	Machines  int    `json:"machines"`
-	// Weight orders, and Why is the mechanism; see diff.Difference. Slower says that these are likely slower for it.
+	// Weight orders, and Why is the mechanism; see diff.Difference. Slower is set if these are likely slower because of
+	// it.
 	Weight float64 `json:"weight"`
 	Why    string  `json:"why"`
 	Slower bool    `json:"slower,omitempty"`

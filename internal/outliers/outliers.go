@@ -20,8 +20,8 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// Alpha bounds the probability that any target is named wrongly, in the whole table. A target is named whose whole
-// interval lies beyond Margin: what machines of one kind differ by as a rule is no news.
+// Alpha bounds the probability that any target is named wrongly, in the whole table. A target is named if its whole
+// interval lies beyond Margin: smaller differences are common between machines of one kind.
 const (
 	Alpha  = 0.05
 	Margin = 0.03
@@ -30,7 +30,7 @@ const (
 // MinTargets is how many targets there must be: of two, it is unknown which is the odd one.
 const MinTargets = 3
 
-// Sample is what one metric of one cell was on one target, by repetition.
+// Sample has the values of one metric of one cell on one target, by repetition.
 type Sample struct {
 	Role   string
 	Cell   string // without the role
@@ -163,8 +163,8 @@ func beyond(c stat.Change) int {
 	return 0
 }
 
-// aligned are the values of the targets by repetition, in the order in which they were measured; NaN where one has
-// none. Repetitions that too few targets have are left out.
+// aligned returns the values of the targets by repetition, in the order of measurement; NaN for a missing value.
+// Repetitions that too few targets have are left out.
 func aligned(table []Sample) [][]float64 {
 	have := map[int]int{}
 	for _, s := range table {
@@ -302,7 +302,7 @@ func (d *Document) when(is, was string) string {
 		"at other times, until three runs are alike:"
 }
 
-// muchWider is how many times wider intervals must be for it to be mentioned.
+// muchWider is the factor from which on wider intervals are mentioned.
 const muchWider = 2
 
 // dependence says why small differences are not found: repetitions resemble their neighbours.
@@ -365,16 +365,15 @@ func (d *Document) outageText() string {
 	return prose.List(parts) + ". "
 }
 
-// OtherRuns is what other saved runs of the same suite say of an outlier. A target that is slow for as long as a run
-// takes can't be distinguished from one that is always slow by that run alone: on shared storage a level can last an
-// hour.
+// OtherRuns is the evidence of other saved runs of the same suite about an outlier. That run alone can't distinguish a
+// target that is slow during the run from one that is always slow: on shared storage a level can last an hour.
 type OtherRuns struct {
-	// Runs are those in which the target was measured beside others of this table.
+	// Runs is the number of runs in which the target was measured together with others of this table.
 	Runs int `json:"runs"`
 	// Alike are how many of these runs there are in which it would have been named, too, with the same confidence and
 	// on the same side.
 	Alike int `json:"alike"`
-	// Lasting is set where enough of them are alike: the target is so, and not only was.
+	// Lasting is set if enough of them agree: the target is always different, and not only during this run.
 	Lasting bool `json:"lasting"`
 }
 
@@ -386,8 +385,8 @@ const (
 	alikeShare = 0.75
 )
 
-// AddOtherRuns asks other saved runs of the suite, each with its samples of the same targets in the same places, about
-// the outliers that were found.
+// AddOtherRuns looks for the outliers in other saved runs of the suite, each with its samples of the same targets in
+// the same places.
 func (d *Document) AddOtherRuns(others [][]Sample) {
 	// of each run, by cell and metric: the changes by role
 	tables := make([]map[[2]string]map[string]stat.Change, len(others))

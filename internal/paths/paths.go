@@ -12,10 +12,10 @@ import (
 	"github.com/headroom/headroom/internal/stat"
 )
 
-// Share is what one of several ways carried, of all that they carried together: the median over the repetitions, and
-// the least and the most.
+// Share is the share of one of several paths in the traffic of all: the median over the repetitions, and the least and
+// the most.
 type Share struct {
-	// End is the role of the machine that counted, and Way what it calls the way: "eth1", "transport 2 (tcp)".
+	// End is the role of the machine that counted, and Way its name of the path: "eth1", "transport 2 (tcp)".
 	End string `json:"end"`
 	Way string `json:"way"`
 	// Of is what was counted: Bytes or Calls.
@@ -26,13 +26,13 @@ type Share struct {
 	N     int     `json:"n"`
 }
 
-// What shares are taken of.
+// The counted units.
 const (
 	Bytes = "bytes"
 	Calls = "calls"
 )
 
-// Counted gathers shares while repetitions go by.
+// Counted collects the shares of repetitions.
 type Counted struct {
 	order  []Share // without figures
 	values map[Share][]float64

@@ -130,7 +130,7 @@ func (c *cellPairs) wants(pair int) bool {
 	}
 }
 
-// confirms says that a pair which is wanted comes after the verdict.
+// confirms reports whether a wanted pair comes after the verdict.
 func (c *cellPairs) confirms(pair int) bool { return pair > c.reportedPairs && c.ending() == Decided }
 
 func (c *cellPairs) begun(pair int) bool { return pair <= len(c.pairs) && len(c.pairs[pair-1]) > 0 }

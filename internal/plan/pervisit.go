@@ -13,9 +13,9 @@ import (
 // PerVisit is how much the visits of an experiment differ, and how many repetitions of every cell in a visit give the
 // narrowest intervals for the time.
 type PerVisit struct {
-	// Boots says that every visit is a boot.
+	// Boots is set if every visit is a boot.
 	Boots bool `json:"boots"`
-	// Visits that were made of levels, and how many Repetitions of a cell one of them has at most.
+	// Visits is the number of visits of levels, and Repetitions the most repetitions of a cell in one of them.
 	Visits      int `json:"visits"`
 	Repetitions int `json:"repetitions"`
 	// VisitSeconds is how long a visit takes apart from its repetitions: the boot or change, and all else until the
@@ -30,16 +30,17 @@ type PerVisit struct {
 	Repeat int `json:"repeat,omitempty"`
 }
 
-// VisitMetric is what visits and repetitions of one metric of one cell differ by, as standard deviations of logarithms:
-// 0.06 is 6%.
+// VisitMetric is the variation between and within visits of one metric of one cell, as standard deviations of
+// logarithms: 0.06 is 6%.
 type VisitMetric struct {
 	Cell   string `json:"cell"`
 	Metric string `json:"metric"`
-	// Between visits, beyond what repetitions explain, and Within a visit; absent where too few visits tell.
+	// Between is the variation between visits, beyond what repetitions explain, and Within the variation within a
+	// visit; absent if there are too few visits.
 	Between *float64 `json:"between,omitempty"`
 	Within  *float64 `json:"within,omitempty"`
-	// Repeat is the best number of repetitions, absent where it is unknown. It may be From to To, each absent where
-	// there is no bound.
+	// Repeat is the best number of repetitions, absent if it is unknown. The true best number is between From and To,
+	// each absent if there is no bound.
 	Repeat int `json:"repeat,omitempty"`
 	From   int `json:"from,omitempty"`
 	To     int `json:"to,omitempty"`
@@ -47,7 +48,7 @@ type VisitMetric struct {
 	spread float64 // of the mean of a visit
 }
 
-// VisitRecord takes down what is needed of the repetitions of an experiment.
+// VisitRecord records what PerVisit needs of the repetitions of an experiment.
 type VisitRecord struct {
 	run   lab.Run
 	cells map[string]lab.Cell
@@ -63,7 +64,7 @@ func RecordVisits(run lab.Run) *VisitRecord {
 	return v
 }
 
-// Add takes a repetition down. Of one that failed the time counts, and nothing else.
+// Add records a repetition. For a failed one only the time counts.
 func (v *VisitRecord) Add(r lab.Repetition, failed bool) {
 	if failed {
 		r.Values = nil
@@ -72,8 +73,8 @@ func (v *VisitRecord) Add(r lab.Repetition, failed bool) {
 	v.reps = append(v.reps, r)
 }
 
-// PerVisit is nil for visits that have one repetition of each cell, and where nothing varies. Deciding are the metrics
-// that a cell is decided by, whose ID is the one that it has in the suite, without the arm.
+// PerVisit returns nil if visits have one repetition of each cell, or nothing varies. deciding returns the metrics that
+// decide about a cell, by the cell's ID in the suite, without the arm.
 func (v *VisitRecord) PerVisit(deciding func(cell string) []string) *PerVisit {
 	out := &PerVisit{Metrics: []VisitMetric{}}
 	if e := v.run.Experiment; e != nil {

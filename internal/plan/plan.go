@@ -34,7 +34,7 @@ type Repetition struct {
 // Order is a rule that puts the repetitions of cells into an order.
 type Order func(cells []Cell, seed uint64) []Repetition
 
-// InStages orders each stage by itself, the lowest first.
+// InStages orders each stage separately, the lowest first.
 func InStages(cells []Cell, order Order, seed uint64) []Repetition {
 	var all []Repetition
 	for _, stage := range stages(cells) {
@@ -170,13 +170,13 @@ type Plan interface {
 // Done is a repetition that has ended.
 type Done struct {
 	Repetition
-	// Values that steer the plan, by metric name; none where the load failed.
+	// Values steer the plan, by metric name; none if the load failed.
 	Values map[string]float64
-	// Seconds that it took with its preparation, but without a layout or fill that other repetitions share.
+	// Seconds is the repetition's time with its preparation, but without a layout or fill that other repetitions share.
 	Seconds float64
 }
 
-// Fixed is the plan that carries out an order as it stands.
+// Fixed returns a plan that carries out an order unchanged.
 func Fixed(order []Repetition) Plan { return fixed(order) }
 
 type fixed []Repetition

@@ -10,25 +10,25 @@ import (
 
 // Goal is when a plan by precision ends: as soon as one of its limits is reached.
 type Goal struct {
-	// Within is how far an interval may reach from its median, as a share of it: 0.03. 0 asks for no precision in
-	// particular, so that the budget is spent where intervals are widest.
+	// Within is the largest distance of an interval's end from its median, as a share of it: 0.03. 0 sets no precision,
+	// so that the budget is spent where intervals are widest.
 	Within float64
-	// Budget in seconds for all repetitions together; 0 is none.
+	// Budget is the limit in seconds for all repetitions together; 0 is none.
 	Budget float64
-	// Most repetitions of one cell.
+	// Most is the most repetitions of one cell.
 	Most int
 }
 
 // confidence of the intervals that the plan makes narrow.
 const confidence = 0.95
 
-// Precision is a plan that repeats what is not known well enough. The first pass is over all cells. Each further one is
-// over those whose intervals are widest, and every few passes over all that are not precise yet, so that none is
-// starved. Passes follow the order of the suite: a cell's repetitions are spread over the time of the run and what
-// drifts is charged to all.
+// Precision is a plan that repeats cells that are not known well enough. The first pass is over all cells. Each further
+// pass is over the cells with the widest intervals, and every few passes over all that are not precise yet, so that
+// none is starved. Passes follow the order of the suite: a cell's repetitions are spread over the time of the run, and
+// drift is charged to all.
 //
-// Intervals are such as hold at all looks together (stat.MedianSequence): with others, stopping when one happens to be
-// narrow would make it cover less than it says.
+// The intervals hold at all looks together (stat.MedianSequence): others would cover less than their confidence level,
+// because the plan stops when one happens to be narrow.
 type Precision struct {
 	cells []Cell
 	order Order
@@ -148,7 +148,7 @@ func (p *Precision) pass(stage []Cell, number int, before history) []Cell {
 	return pass
 }
 
-// allowance is what is left of the budget for the first of these stages: its share by the time that one pass takes.
+// allowance returns the rest of the budget for the first of these stages: its share by the time of one pass.
 func (p *Precision) allowance(stages [][]Cell, h history) float64 {
 	if p.goal.Budget == 0 {
 		return math.Inf(1)
@@ -181,8 +181,8 @@ func sum(done []Done) float64 {
 	return s
 }
 
-// seconds that a repetition is expected to take: as those did that were measured. What fails ends early and says
-// nothing.
+// seconds returns the expected time of a repetition: the mean of the measured ones. A failed repetition ends early and
+// is ignored.
 func seconds(c Cell, done []Done) float64 {
 	ended := slices.DeleteFunc(slices.Clone(done), func(d Done) bool { return len(d.Values) == 0 || d.Seconds == 0 })
 	if len(ended) == 0 {

@@ -2,9 +2,9 @@ package plan
 
 import "slices"
 
-// Visits takes turns between arms that are dear to get to: a machine is started again for each, or a setting is
-// changed. In a block every arm is visited once and all of its cells are carried out there, so that the visit is the
-// unit. The order of the arms is random in each block, as in Rounds.
+// Visits interleaves arms that are expensive to switch to: the machine is rebooted for each, or a setting is changed.
+// In a block every arm is visited once and all of its cells are carried out there, so the visit is the unit. The order
+// of the arms is random in each block, as in Rounds.
 type Visits struct {
 	arms     []VisitedArm
 	terms    VisitTerms
@@ -22,14 +22,14 @@ type VisitedArm struct {
 type VisitTerms struct {
 	// First is the number of the first block: 0 or 1, or more for a plan that follows another.
 	First int
-	// Blocks at most, and Fewest before an arm may be left out.
+	// Blocks is the most blocks, and MinBlocks the least before an arm can be left out.
 	Blocks, MinBlocks int
-	// Budget in seconds, 0 for none; the plan ends before a block that would go beyond it, but not before the first has
-	// ended. A block in which less is left to measure is taken to need as much less time.
+	// Budget is in seconds, 0 for none. The plan ends before a block that would exceed it, but not before the first
+	// block has ended. A block with fewer cells left is expected to take proportionally less time.
 	Budget float64
 }
 
-// InVisits is the plan of a number of blocks at most. Settled names, after each whole block, the arms and the cells
+// InVisits returns a plan of at most a number of blocks. After each whole block, settled returns the arms and the cells
 // that need no further visit, and they get none; nil visits all of them in every block.
 func InVisits(arms []VisitedArm, terms VisitTerms, settled func(done []Done) []string, seed uint64) *Visits {
 	return &Visits{arms: arms, terms: terms, finished: settled, seed: seed}

@@ -3,18 +3,18 @@ package search
 import "math"
 
 const (
-	// freedom of Student's t for the errors: heavy enough tails for storage, whose noise is often wilder than a
-	// Gaussian. Real tails may be heavier still; what matters is that no single measurement can rule a hypothesis out
-	// by itself.
+	// freedom is the degrees of freedom of Student's t for the errors. Its tails are heavy enough for storage, whose
+	// noise is often wilder than a Gaussian. Real tails may be heavier still; it matters that no single measurement can
+	// exclude a hypothesis alone.
 	freedom = 8
 	// scale of that distribution, as a share of the standard deviation: where it resembles a Gaussian most.
 	scale = 0.90
-	// maxDeviation is how many standard deviations a measurement is taken to be off at most where their spread is
-	// learnt, as by P. Huber (Robust Statistics, 1981, proposal 2). Of Gaussian noise one in 370 is farther off, so
-	// that it costs nothing there.
+	// maxDeviation bounds the deviation of a measurement, in standard deviations, when their spread is estimated, as by
+	// P. Huber (Robust Statistics, 1981, proposal 2). Of Gaussian noise one in 370 is farther off, so it costs nothing
+	// there.
 	maxDeviation = 3
-	// priorEffectSpread is the spread of effects in units of the noise that are expected: what is searched is seen
-	// within some measurements, so that it is neither far below the noise nor hundreds of times above it.
+	// priorEffectSpread is the expected spread of effects in units of the noise. An effect worth a search is visible
+	// within some measurements, so it is neither far below the noise nor hundreds of times above it.
 	priorEffectSpread = 4
 	// maxColumns is the largest number of columns of a regression: the level, the background, and three culprits.
 	maxColumns = 5
@@ -22,15 +22,15 @@ const (
 
 // data are the measurements so far.
 type data struct {
-	// logs of what was measured, higher is faster.
+	// logs are the logarithms of the measured values; higher is faster.
 	logs []float64
 	// background of each measurement, beside the candidates. Of settings it is the share of them that was applied,
 	// which determines how much of the sum of small effects is in it; of steps it is the time, which determines how far
 	// the machine has drifted.
 	background []float64
-	// noise that is expected, which counts as much as one measurement.
+	// noise is the expected noise, which counts as much as one measurement.
 	noise float64
-	// left is room for the residuals of a fit: thousands of hypotheses are fitted after every measurement.
+	// left is a buffer for the residuals of a fit: thousands of hypotheses are fitted after every measurement.
 	left []float64
 }
 
@@ -49,7 +49,7 @@ type fit struct {
 	weights []float64
 }
 
-// columns of a regression before those of candidates: the level, and the background.
+// columns counts the columns of a regression before the candidates' columns: the level, and the background.
 func (f *fit) columns() int {
 	if f.sloped {
 		return 2
@@ -219,7 +219,7 @@ func (d *data) respread(f *fit, residuals []float64, columns int) {
 }
 
 func (d *data) evidence(f *fit, residuals []float64, columns int, root [maxColumns][maxColumns]float64) float64 {
-	// Of the powers of the spread, those of the effects' priors and of Laplace's approximation cancel but for the
+	// Of the powers of the spread, the powers in the effects' priors and in Laplace's approximation cancel, except the
 	// level's.
 	e := -float64(len(d.logs)) * math.Log(f.spread)
 	e -= d.penalty(f, columns) / (2 * f.spread * f.spread)

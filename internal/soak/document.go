@@ -51,9 +51,9 @@ type Metric struct {
 	Verdict Verdict  `json:"verdict"`
 	// Steps are the proved changes of more than the margin, in the order of time.
 	Steps []Step `json:"steps"`
-	// SteadyFrom is since when the steady state lasts in which it ended; nil where it did not end in one.
+	// SteadyFrom is the start of the steady state in which the load ended; nil if it did not end in one.
 	SteadyFrom *float64 `json:"steady_from,omitempty"`
-	// Lasting is the median since then, with an interval of 95% by itself; nil without a steady state.
+	// Lasting is the median since then, with its own 95% interval; nil without a steady state.
 	Lasting *stat.Estimate `json:"lasting,omitempty"`
 }
 

@@ -31,12 +31,13 @@ type Blocks struct {
 	arms []int
 	// means by block and arm; NaN where an arm was not visited.
 	means [][]float64
-	// levels of the arms, against that of the first; inverse is their covariance in units of the noise's variance.
+	// levels are the levels of the arms, relative to the first arm; inverse is their covariance in units of the noise's
+	// variance.
 	levels  []float64
 	inverse *mat.SymDense
-	// Spread is the standard deviation of the noise of a visit; NaN where nothing tells.
+	// Spread is the standard deviation of the noise of a visit; NaN if unknown.
 	Spread float64
-	// Freedom is how many degrees the spread is known with.
+	// Freedom is the degrees of freedom of the spread.
 	Freedom int
 }
 
@@ -78,8 +79,8 @@ func FitBlocks(visits []Visit) *Blocks {
 	return b
 }
 
-// solve finds the levels by the equations of least squares, in which those of the blocks are put into those of the
-// arms. The level of the first arm is 0.
+// solve finds the levels by the equations of least squares. It substitutes the equations of the blocks into the
+// equations of the arms. The level of the first arm is 0.
 func (b *Blocks) solve(values [][][]float64) {
 	n := len(b.arms) - 1
 	left, right := mat.NewSymDense(n, nil), mat.NewVecDense(n, nil)
@@ -264,10 +265,10 @@ func (b *Blocks) perBlock(weights []float64) []float64 {
 	return out
 }
 
-// fewestBlocks is how many blocks there must be before anything is claimed of an arm. Where boots jump between two
-// levels, all visits of an arm may happen to be at the slow one and agree. If one boot in twelve is slow that happens
-// 12⁻ⁿ of the time, which may take a quarter of alpha; where more are, the spread of all arms shows it, and the arm
-// does not stand out.
+// fewestBlocks returns how many blocks there must be before any claim about an arm. If boots jump between two levels,
+// all visits of an arm may by chance be at the slow one and agree. If one boot in twelve is slow that happens 12⁻ⁿ of
+// the time, which may take a quarter of alpha. If more are slow, the spread of all arms shows it, and the arm is not
+// conspicuous.
 func fewestBlocks(alpha float64) int {
 	return max(3, int(math.Ceil(math.Log(4/alpha)/math.Log(12))))
 }

@@ -84,8 +84,9 @@ func carryOverWithin(loads []Periods, runs int) CarryOver {
 // Remaining is what a change in turns would be if each side followed itself alone.
 func (c CarryOver) Remaining(ratio float64) float64 { return ratio * math.Pow(c.Ratio, 1-c.Share) }
 
-// Widen returns a change in turns with an interval that holds, where carry-over was found, what was seen, what the
-// sides would do if both followed the same, and what each would do alone: a decision on it stands for all three.
+// Widen returns an interleaved change with an interval that, if carry-over was found, covers three values: the observed
+// change, the change if both sides followed the same side, and the change of each side alone. A decision on it holds
+// for all three.
 func (c CarryOver) Widen(change Change) Change {
 	if !c.Found() || !change.Known() {
 		return change

@@ -16,7 +16,7 @@ type Change struct {
 	Spread float64
 }
 
-// Decision is what an interval allows to be said.
+// Decision is the conclusion that an interval allows.
 type Decision int
 
 // The decisions. Undecided is the zero value: nothing is claimed without proof.
@@ -29,7 +29,7 @@ const (
 
 func (d Decision) String() string { return [...]string{"undecided", "same", "above", "below"}[d] }
 
-// Decide says Same when the interval lies wholly within the margin (0.03: from 1/1.03 to 1.03), Above or Below when it
+// Decide returns Same if the interval lies wholly within the margin (0.03: from 1/1.03 to 1.03), Above or Below if it
 // excludes "no change" and does not lie within, and Undecided otherwise.
 func (c Change) Decide(margin float64) Decision {
 	switch {
@@ -48,10 +48,10 @@ func (c Change) Decide(margin float64) Decision {
 // Known reports whether there is an interval at all.
 func (c Change) Known() bool { return !math.IsNaN(c.Lo) && !math.IsNaN(c.Hi) }
 
-// Agreeing returns the change with the ratio of two figures, one of each side, that are printed beside it. What was
-// estimated may differ from that: the median of all ratios is not the ratio of the medians, and pairs leave out what
-// has no partner. The interval takes in both, so that nothing is claimed against what can be read. The change itself is
-// returned where the two differ by rounding only, or where a figure has no ratio.
+// Agreeing returns the change with the ratio of two figures, one of each side, that are printed next to it. The
+// estimate may differ from that: the median of all ratios is not the ratio of the medians, and pairs leave out values
+// without a partner. The interval covers both, so that no claim contradicts the printed figures. If the two differ only
+// by rounding, or a figure has no ratio, Agreeing returns the change unmodified.
 func (c Change) Agreeing(base, next float64) Change {
 	const rounding = 1e-9
 	if !(base > 0) || !(next > 0) || math.Abs(math.Log(next/base)-math.Log(c.Ratio)) < rounding {

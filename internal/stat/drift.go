@@ -14,19 +14,19 @@ const maxPoints = 120
 type Trend struct {
 	// Rise from the first value to the last along the fitted line, as a share of the median; negative when it falls.
 	Rise float64
-	// P is the probability of a trend at least this clear in a series that has none.
+	// P is the probability of a trend at least this clear in a series without a trend.
 	P float64
 }
 
 // Drift tests a series for a trend: how much by the Theil-Sen line (the median of the slopes of all pairs, which a few
-// stalls do not bend), how sure by the Mann-Kendall test on batch means. The variance of the test is widened for what
-// autocorrelation the batches have left, since a series that wanders slowly looks like one that drifts. Values that are
-// NaN are left out; NaN for fewer than ten of the rest or a median of zero. With 60 values and a lag-1 autocorrelation
-// of 0.6, P < 0.01 still comes up in 2.4% of series without a trend, so a caller should ask for a rise that matters as
-// well.
+// stalls do not bend), how sure by the Mann-Kendall test on batch means. The variance of the test is widened for the
+// autocorrelation that the batches have left, since a series that wanders slowly looks like a drift. NaN values are
+// left out; the result is NaN for fewer than ten of the rest or a median of zero. With 60 values and a lag-1
+// autocorrelation of 0.6, P < 0.01 still occurs in 2.4% of series without a trend, so a caller should also require a
+// minimum rise.
 //
 // Sources: Mann (1945), Kendall (1975), Sen (1968); the widening after Yue and Wang (2004), with the lag-1 term of the
-// residuals of the line, not of the values: a trend correlates by itself.
+// residuals of the line, not of the values: a trend alone causes correlation.
 func Drift(values []float64) Trend {
 	values = Present(values)
 	if len(values) < minBatches {

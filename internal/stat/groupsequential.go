@@ -25,8 +25,7 @@ type GroupSequential struct {
 }
 
 const (
-	// plannedAlphaShare and extraAlphaShare are the shares of alpha for the pairs that are given and for those after
-	// them.
+	// plannedAlphaShare and extraAlphaShare are the shares of alpha for the planned pairs and for the pairs after them.
 	plannedAlphaShare = 2.0 / 3
 	extraAlphaShare   = 0.2
 	// maxBlocksPlanned bounds the table; more pairs have the sequence without an end after it.
@@ -57,8 +56,9 @@ func NewGroupSequential(alpha float64, pairs int) *GroupSequential {
 	return g
 }
 
-// spending is what each of so many looks may spend of alpha. At 5% it is as much at each. The smaller alpha, the later
-// it is spent: of few blocks the largest t of runs that jump between two levels are far from those of normal ones.
+// spending returns how much of alpha each of so many looks can spend. At 5% it is the same at each. The smaller alpha
+// is, the later it is spent: for few blocks the largest t of runs that jump between two levels are far from the largest
+// t of normal runs.
 func spending(alpha float64, looks int) []float64 {
 	power := max(1, 1+math.Log10(0.05/alpha))
 	spent := func(look int) float64 {

@@ -3,11 +3,11 @@ package stat
 import "math"
 
 // MergeBins adds the counts of a binned distribution to another one. Both are pairs of slices of the same length:
-// representative values, ascending and without repetition, and how many samples each stands for. The result may
-// share memory with dst, never with ns and counts, so dst must not be used again.
+// representative values, ascending and without repetition, and the number of samples of each. The result may share
+// memory with dst, never with ns and counts, so dst must not be used again.
 //
-// As long as both were binned by the same rule, as all output of fio is, nothing is lost by it: the merged bins are
-// those that all samples together would have given.
+// If both were binned by the same rule, as all output of fio is, the result is exact: binning all samples together
+// gives the same bins.
 func MergeBins(dstNs []int64, dstCounts []uint64, ns []int64, counts []uint64) ([]int64, []uint64) {
 	if len(dstNs) == 0 {
 		return append(dstNs, ns...), append(dstCounts, counts...)
@@ -26,8 +26,8 @@ func MergeBins(dstNs []int64, dstCounts []uint64, ns []int64, counts []uint64) (
 	return dstNs, dstCounts
 }
 
-// insertBins adds bins that belong at place i and behind. Which side comes next can't be foretold, and a branch that
-// the processor guesses wrong costs more than all else here; so the loop has none, and adds a count or nothing.
+// insertBins adds bins from index i on. Which side comes next is unpredictable, and a mispredicted branch would
+// dominate the cost; so the loop has no branch, and adds a count or zero.
 func insertBins(dstNs []int64, dstCounts []uint64, i int, ns []int64, counts []uint64) ([]int64, []uint64) {
 	values, sums := make([]int64, len(dstNs)+len(ns)), make([]uint64, len(dstNs)+len(ns))
 	k, j := i, 0
@@ -55,8 +55,8 @@ func AddBins(ns []int64, counts []uint64, moreNs []int64, more []uint64) ([]int6
 	return insertBins(ns, counts, 0, moreNs, more)
 }
 
-// BinQuantile is the value of the first bin up to which at least the share q of all samples lies, in the unit of the
-// bins; NaN when there are no samples. It is fio's own rule (calc_clat_percentiles in fio's stat.c), so that a
+// BinQuantile returns the value of the first bin up to which at least the share q of all samples lies, in the unit of
+// the bins; NaN if there are no samples. It is fio's own rule (calc_clat_percentiles in fio's stat.c), so that a
 // quantile computed here from one job's bins is the very number that fio prints.
 func BinQuantile(ns []int64, counts []uint64, q float64) float64 {
 	return BinQuantiles(ns, counts, []float64{q})[0]

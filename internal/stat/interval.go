@@ -25,7 +25,7 @@ type Interval struct {
 // Known reports whether there is an interval at all; with fewer than two values there is none.
 func (i Interval) Known() bool { return !math.IsNaN(i.Lo) && !math.IsNaN(i.Hi) }
 
-// Agreeing returns the interval around a figure that is printed, which takes in both.
+// Agreeing returns the interval around a printed figure, widened to include it.
 func (i Interval) Agreeing(figure float64) Interval {
 	i.Center = figure
 	if i.Known() {
@@ -35,9 +35,9 @@ func (i Interval) Agreeing(figure float64) Interval {
 }
 
 // MedianInterval is QuantileInterval of the median: 75% for three values, 94% for five, and 95% from six on. Values are
-// in the order in which they were measured: where neighbours are alike they say less than their number, and the
-// interval is widened around the median by what their correlation tells, as that of UnpairedChange (Dependence). Fewer
-// than four values show none, and a spell as long as the series is not seen in it.
+// in the order of measurement: if neighbours are alike they carry less information than their number, and the interval
+// is widened around the median by the factor of their correlation, as in UnpairedChange (Dependence). Fewer than four
+// values show no correlation, and a spell as long as the series is not visible in it.
 func MedianInterval(values []float64, confidence float64) Interval {
 	out := QuantileInterval(values, 0.5, confidence)
 	out.Estimator = "median"

@@ -21,7 +21,8 @@ type Boot struct {
 // randomisation are drawn again), or between repetitions within one. The variances have the unit of the values squared;
 // of logarithms they are relative.
 type Levels struct {
-	// Between boots, beyond what repetitions within a boot explain; Within a boot. NaN where nothing tells.
+	// Between is the variance between boots, beyond what repetitions within a boot explain; Within is the variance
+	// within a boot. They are NaN if unknown.
 	Between, Within float64
 	// Boots, and Values in all of them.
 	Boots, Values int
@@ -158,19 +159,19 @@ func repetitionsAt(variances, costs float64) int {
 	return 0
 }
 
-// maxRepetitions is beyond what anybody repeats in a boot.
+// maxRepetitions is more than any user repeats in a boot.
 const maxRepetitions = 1e6
 
-// Repetitions is how many within a boot are worth it, as far as that is known.
+// Repetitions is the best number of repetitions within a boot, as far as it is known.
 type Repetitions struct {
-	// Best for the variances as they are estimated; where no difference between boots was seen, for the largest one
-	// that there may be. 0 where nothing is known.
+	// Best is the best number for the estimated variances. If no difference between boots was seen, it is the best for
+	// the largest possible one. 0 if nothing is known.
 	Best int
-	// From and To are the best for the largest and for the least ratio of variance between boots to that within which
-	// the values allow, with 90%; 0 where there is no bound.
+	// From and To are the best numbers for the largest and for the least ratio of the variance between boots to the
+	// variance within that the values allow, with 90%; 0 if there is no bound.
 	From, To int
-	// Known says that whichever of these ratios is the true one, Best costs at most a fifth more time than the best
-	// number for it would.
+	// Known is set if Best costs at most a fifth more time than the best number, whichever of these ratios is the true
+	// one.
 	Known bool
 }
 

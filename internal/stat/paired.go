@@ -75,8 +75,8 @@ func (c Change) around(mean, errors, confidence float64) Change {
 // quarter of alpha: 8 pairs at 5%, 11 where 8 comparisons share it, 15 where 144 do.
 func FewestPairs(alpha float64) int { return max(4, FewestAgreeing(alpha/4)) }
 
-// heldBySigns widens an interval to that of the sign test at the same level. The level is never below 2·2⁻ⁿ, so that n
-// pairs that all agree are enough; FewestPairs accounts for that probability.
+// heldBySigns widens an interval to the interval of the sign test at the same level. The level is never below 2·2⁻ⁿ, so
+// that n pairs that all agree are enough; FewestPairs accounts for that probability.
 func (c Change) heldBySigns(logs []float64, level float64) Change {
 	if !c.Known() {
 		return c

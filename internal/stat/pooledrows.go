@@ -269,7 +269,7 @@ func (p pooledRows) change(i int, middle, confidence float64) Change {
 		return c
 	}
 	c.Spread = math.Sqrt(own.variance())
-	// The variance of a median is pi/2 that of a mean of as many.
+	// The variance of a median is pi/2 times the variance of a mean of as many values.
 	ofMiddle, others := 0.0, 0.0
 	for j, r := range p.rows {
 		if j != i && r.n() > 0 {

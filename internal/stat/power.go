@@ -87,9 +87,9 @@ func detectableErrors(t, freedom float64) float64 {
 	return t*(1-1/(4*freedom)) + distuv.UnitNormal.Quantile(power)*math.Sqrt(1+t*t/(2*freedom))
 }
 
-// PairsFor is how many pairs PairedChange takes to tell a change of the wanted ratio (1.03 or 0.97) from none in four
-// of five comparisons of pairs that scatter like those of c. 0 for a ratio of 1 or an unknown spread, which no number
-// tells.
+// PairsFor returns how many pairs PairedChange needs to distinguish a change of the wanted ratio (1.03 or 0.97) from
+// none in four of five comparisons, if pairs scatter like the pairs of c. It returns 0 for a ratio of 1 or an unknown
+// spread, for which no number is enough.
 func PairsFor(c Change, wanted, alpha float64) int {
 	distance := math.Abs(math.Log(wanted))
 	spread := UncertainSpread(c.Spread, float64(c.N-1), criticalT(max(c.N, FewestPairs(alpha)), alpha))
@@ -98,10 +98,10 @@ func PairsFor(c Change, wanted, alpha float64) int {
 	})
 }
 
-// ErrorsToDecide returns how many standard errors away an effect must be so that in four of five cases it is decided,
-// where a claim takes so many (critical) and the standard error is an estimate with so many degrees of freedom. An
-// estimate is too small more often than too large, and where it is too small more is lost than is gained where it is
-// too large: with that of three values a side taken for the truth, 64 to 74 of 100 plans decide. NaN without freedom.
+// ErrorsToDecide returns how many standard errors away an effect must be to be decided in four of five cases, if a
+// claim needs so many (critical) and the standard error is an estimate with so many degrees of freedom. An estimate is
+// too small more often than too large, and too small a one loses more than too large a one gains: with the estimate
+// from three values a side taken as the truth, 64 to 74 of 100 plans decide. It returns NaN without freedom.
 //
 // It is the quantile of the noncentral t distribution, by the approximation of detectableErrors.
 //

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Side says on which side of the middle between two levels some values lie.
+// Side is the side of the middle between two levels.
 type Side int
 
 // The sides.
@@ -41,7 +41,7 @@ func SideOf(first, second, values []float64, looks int, alpha float64) Side {
 	return SecondSide
 }
 
-// Differ says that two levels differ, by their measurements, with this risk that they don't.
+// Differ reports whether two levels differ, by their measurements, with this risk that they don't.
 func Differ(first, second []float64, alpha float64) bool {
 	n, m := float64(len(first)), float64(len(second))
 	if min(n, m) < 1 || n+m <= 2 {

@@ -58,7 +58,7 @@ func SuggestBoots(base, next []float64, confidence float64) Suggestion {
 	return noiseModel{freedom: math.Inf(1)}.suggest(confidence, LogsOf(base), LogsOf(next))
 }
 
-// SuggestPairs is what pairs suggest, given as the logarithms of new/base.
+// SuggestPairs returns the suggestion of pairs, given as the logarithms of new/base.
 func SuggestPairs(logs []float64, confidence float64) Suggestion {
 	return noiseModel{freedom: math.Inf(1)}.suggest(confidence, Present(logs))
 }

@@ -27,13 +27,13 @@ func (p TwoPairs) differences() (changes, orders [2]float64, half float64) {
 	return changes, orders, (p.New[0] + p.Base[0] - p.New[1] - p.Base[1]) / 2
 }
 
-// Change estimates the ratio from pairs in the order in which they were measured. The logarithm of a run is modelled as
-// the level of its two pairs plus the effects of its side and of its position in the pair plus noise, so that neither
-// drift nor a second run that is slower on both sides widens the interval. The noise is the larger of two estimates: of
-// all that is left, and without what the two pairs differ by, which is more where neighbours are alike. Where one side
-// alone is noisy, the position and the two pairs say the same, and t has fewer degrees of freedom than it is taken to
-// have; where it jumps between two levels, the spread is too small by chance. So the signs of the pairs, without what
-// the position does, must bear the interval out.
+// Change estimates the ratio from pairs in the order of measurement. The logarithm of a run is modelled as the level of
+// its two pairs plus the effects of its side and of its position in the pair plus noise, so that neither drift nor a
+// second run that is slower on both sides widens the interval. The noise is the larger of two estimates: from all
+// residuals, and from the residuals without the difference of the two pairs, which is more if neighbours are alike. If
+// one side alone is noisy, the position and the two pairs carry the same information, and t has fewer degrees of
+// freedom than assumed; if it jumps between two levels, the spread can be too small by chance. So the signs of the
+// pairs, without the effect of the position, must confirm the interval.
 func (g *GroupSequential) Change(list []TwoPairs) Change {
 	var changes, orders []float64
 	halves := 0.0
@@ -103,9 +103,10 @@ func (g *GroupSequential) Detectable(spread float64, pairs int) float64 {
 	return math.Exp(detectableErrors(critical, freedomOf(pairs/2)) * spread / math.Sqrt(float64(pairs)))
 }
 
-// PairsFor is how many pairs it takes, whole blocks, to tell a change of the wanted ratio (1.03 or 0.97) from none in
-// four of five comparisons of pairs that scatter like those of c; 0 for a ratio of 1 or an unknown spread, which no
-// number tells. Beyond the pairs of the plan it takes more than a plan of so many would have taken.
+// PairsFor returns how many pairs, in whole blocks, distinguish a change of the wanted ratio (1.03 or 0.97) from none
+// in four of five comparisons, if pairs scatter like the pairs of c. It returns 0 for a ratio of 1 or an unknown
+// spread, for which no number is enough. Beyond the pairs of the plan it takes more than a plan of so many would have
+// taken.
 func (g *GroupSequential) PairsFor(c Change, wanted float64) int {
 	distance := math.Abs(math.Log(wanted))
 	spread := UncertainSpread(c.Spread, freedomOf(c.N/2), g.after(len(g.critical)))

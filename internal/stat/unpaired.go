@@ -139,11 +139,11 @@ func (d differences) leaning(lo, hi, first, last, confidence float64) (float64, 
 	return lo, hi
 }
 
-// decided returns an interval that ends where that of the ranks does if these exclude 0; its other end is as far from 0
-// as either end was, so that no two sides become the same. reach is how far from a half the share of pairs whose
+// decided returns an interval that ends where the rank interval does if the ranks exclude 0; its other end is as far
+// from 0 as either end was, so that no two sides become the same. reach is how far from a half the share of pairs whose
 // difference is below the true one may be. The means must agree with the ranks after the largest and the smallest
-// values are left out: a side that is much slower in a fifth of its runs is not faster. Where ranks alone decide and do
-// not, the interval holds 0.
+// values are left out: a side that is much slower in a fifth of its runs is not faster. If only ranks can decide and
+// they do not, the interval includes 0.
 func (d differences) decided(lo, hi, reach float64, alone bool) (float64, float64) {
 	rank := int(math.Floor(float64(d.count()) * (0.5 - reach)))
 	if rank < 0 {
@@ -190,7 +190,8 @@ func around(values, others []float64, confidence float64) bool {
 }
 
 // placed returns how far from a half the share of pairs whose difference is below the true one may be. Its spread is
-// estimated from where each value lies among those of the other side, which holds for sides that spread differently.
+// estimated from the position of each value among the values of the other side, which also holds for sides that spread
+// differently.
 //
 // Source: E. Brunner and U. Munzel, "The nonparametric Behrens-Fisher problem", Biometrical Journal 42 (2000).
 func (d differences) placed(center, confidence float64) float64 {
@@ -218,8 +219,8 @@ func places(values, others []float64) []float64 {
 	return places
 }
 
-// trimmedMean returns the mean of values in order without three twentieths of them at each end, at least one. Where
-// that is no whole number, a part of the next value at each end is left out.
+// trimmedMean returns the mean of values in order without three twentieths of them at each end, at least one. If that
+// is not a whole number, a part of the next value at each end is left out.
 func trimmedMean(values []float64) float64 {
 	out := max(1, 0.15*float64(len(values)))
 	whole := int(out)

@@ -312,8 +312,8 @@ func (q question) effect() (e stat.Effect, enough bool) {
 	return e, e.Marked >= q.fewest && e.Unmarked >= orderTwice
 }
 
-// aheadOfAll reports whether the one repetition that is marked, or the one that is not, is so much faster than all
-// others that it is no chance: a single one that is slow may have stalled.
+// aheadOfAll reports whether the only marked repetition, or the only unmarked one, is so much faster than all others
+// that chance can't explain it. A single slow repetition may have stalled.
 func aheadOfAll(group []stat.Marked) bool {
 	var sides [2][]float64
 	for _, v := range group {

@@ -511,8 +511,8 @@ const (
 	rateMissed = 0.95
 )
 
-// rateLimited is for the rate itself, which says nothing of the storage; rateNotReached for the latencies of one that
-// the storage could not keep.
+// rateLimited is about the rate itself, which then does not describe the storage; rateNotReached is about the latencies
+// of a rate that the storage could not keep.
 func rateLimited(e *Evidence) []lab.Warning {
 	var all []lab.Warning
 	for _, r := range e.rates() {

@@ -335,7 +335,7 @@ func (f flow) carriers() []string {
 	return names
 }
 
-// isExpected reports whether a port was meant, or lies below one that was.
+// isExpected reports whether a port was expected, or is below an expected port.
 func (f flow) isExpected(port string) bool {
 	return slices.ContainsFunc(f.end.Expected, func(meant string) bool {
 		return port == meant || slices.Contains(f.end.Over[port], meant)
@@ -355,7 +355,7 @@ func (r *findings) add(f flow, format string, args ...any) {
 	}
 }
 
-// warning is one that begins and ends with these words; none where nothing was remarked.
+// warning returns one warning that begins and ends with these words; none if there are no findings.
 func (r *findings) warning(begin, end string) []lab.Warning {
 	if len(r.parts) == 0 {
 		return nil
@@ -446,9 +446,9 @@ func portErrors(e *Evidence) []lab.Warning {
 }
 
 const (
-	// hopShare is the part of an even share below which a next hop is said to carry next to nothing, and hopFlows how
-	// many flows for each hop are enough that all of them should carry some: of eight flows that are spread by chance
-	// over two hops, all take the same one in 1 of 128.
+	// hopShare is the part of an even share below which a next hop counts as unused, and hopFlows how many flows for
+	// each hop are enough that all of them should carry some: of eight flows that are spread by chance over two hops,
+	// all take the same one in 1 of 128.
 	hopShare = 0.1
 	hopFlows = 4
 )
@@ -518,8 +518,8 @@ func (p NetworkPath) Traffic() []lab.PortTraffic {
 	return all
 }
 
-// Ports checks what the ports of both ends counted around tests that ran at the same time, of which none by itself
-// tells.
+// Ports checks the counters of the ports of both ends around tests that ran at the same time, which no single test can
+// check.
 func Ports(e Evidence) []lab.Warning {
 	var all []lab.Warning
 	for _, c := range Checks() {

@@ -471,8 +471,8 @@ func targetChecks() []Check {
 	}
 }
 
-// skewShare is how far apart loads of several targets may start, as a share of the shortest of them: above that, a
-// good part of what is said to have gone on at the same time did not.
+// skewShare is how far apart loads of several targets may start, as a share of the shortest of them: above that, much
+// of the supposedly concurrent time was not concurrent.
 const skewShare = 0.05
 
 // StartSkew are the warnings that loads of several targets, the shortest of which took so long, did not start together,
@@ -520,8 +520,8 @@ func NoSum(why string) lab.Warning {
 	return lab.Warning{Code: "no-sum", Taints: []string{}, Text: "the targets are not added up: " + why}
 }
 
-// StoreOnDevice is the warning that the run's folder lies on the disk that is measured; only who saves can know. It
-// taints no metric by itself: saving waits until the load has ended.
+// StoreOnDevice is the warning that the run's folder is on the disk under test; only the code that saves can know. It
+// taints no metric: saving waits until the load has ended.
 func StoreOnDevice(store, disk string) lab.Warning {
 	return lab.Warning{Code: "store-on-device", Taints: []string{},
 		Text: "the results are saved to " + store + ", which lies on " + disk + ", the disk under test: between " +
@@ -552,8 +552,8 @@ func DeviceSampled(device, seen string, missed []string) lab.Warning {
 			"; the chance that it missed one stretch of data, at a random place, is " + strings.Join(missed, ", ")}
 }
 
-// BusyBefore is the warning that the disks under test were busy before the run began; activity says with what. It
-// taints nothing by itself: a moment before the run says little of the minutes that follow, of which other-load tells.
+// BusyBefore is the warning that the disks under test were busy before the run began; activity describes the I/O. It
+// taints nothing: a moment before the run does not describe the minutes that follow, which other-load covers.
 func BusyBefore(activity string) lab.Warning {
 	return lab.Warning{Code: "busy-before", Taints: []string{},
 		Text: "before the run began, the disks under test were busy already: " + activity +
@@ -582,7 +582,7 @@ func NotSettable(settings []string) lab.Warning {
 		Text: "not searched, since the target does not let them be set: " + strings.Join(settings, "; ")}
 }
 
-// BundleIncomplete is the warning that a set of settings was made without some of them; of which, and where, what says:
+// BundleIncomplete is the warning that a set of settings was made without some of them. what names them and the place:
 // "bundle:esnet without sysctl:net.core.rmem_max at the client".
 func BundleIncomplete(what string) lab.Warning {
 	return lab.Warning{Code: "bundle-incomplete", Taints: []string{}, Text: what + ", which can't be set there: the " +

@@ -118,8 +118,9 @@ const (
 	writeThrough   = "write through"
 )
 
-// unsyncedWrites asks of buffered writes whether they arrived, and of direct ones only at depth 1, where people read
-// the latency as that of a durable write. At depth the drive's cache fills within seconds and hardly matters.
+// unsyncedWrites checks for buffered writes whether they arrived. It checks direct writes only at depth 1, where people
+// read the latency as the latency of a durable write. At depth the drive's cache fills within seconds and hardly
+// matters.
 func unsyncedWrites(e *Evidence) []lab.Warning {
 	direct, known := e.options().direct()
 	if !e.did(lab.Write) || !known || e.options().syncsAsItWrites() || e.backing().inMemory() {

@@ -23,7 +23,7 @@ const (
 	miscOut  = 1 << 13
 )
 
-// The last 4,095 addresses are no code in a stack: each marks to what the addresses after it belong.
+// The last 4,095 addresses are not code in a stack: each marks what the addresses after it belong to.
 const (
 	firstMarker = ^uint64(4095) + 1
 	inKernel    = ^uint64(128) + 1

@@ -30,7 +30,7 @@ type StageAccumulator struct {
 }
 
 // alias is an unrequested device to which a device under test passes its bios unchanged: a path of a multipath NVMe
-// device. Its requests are then those of the device under test.
+// device. Its requests then count as requests of the device under test.
 type alias struct {
 	of *device // nil: bios reach it independently, as they reach a device below a dm device
 	// confirmed is set if a bio of the device became a request of the alias.
@@ -73,7 +73,7 @@ func kernelDevice(name string) (uint32, error) {
 	return uint32(major<<20 | minor), nil
 }
 
-// Add processes an event. Events must come in the order of their times; those of other devices and of other kinds are
+// Add processes an event. Events must come in the order of their times; events of other devices and of other kinds are
 // ignored.
 func (a *StageAccumulator) Add(event TracedEvent) {
 	if event.Gap {

@@ -148,7 +148,7 @@ func (d *device) complete(k key, now uint64) {
 	d.inDriver.completed(now)
 }
 
-// completeBio processes the end of a bio in a device without requests. Elsewhere it is one that failed early.
+// completeBio processes the end of a bio in a device without requests. In other devices such a bio failed early.
 func (d *device) completeBio(k key, now uint64) {
 	r := d.oldest(k, queued)
 	if r == nil {

@@ -28,7 +28,7 @@ type ChangePoint struct {
 	Likely bool
 }
 
-// MinBesides is how many values a change point has on either side. Fewer don't show whether a level holds.
+// MinBesides is the least number of values on either side of a change point. Fewer don't show whether a level holds.
 const MinBesides = 3
 
 // confidenceOfChange is the confidence of the interval of one change point.
@@ -84,8 +84,8 @@ func NewChangeSearch(alpha float64, series int) *ChangeSearch {
 // since wild runs would hide steps.
 //
 // Source: prewhitening, as X. L. Wang, "Accounting for autocorrelation in detecting mean shifts in climate data
-// series", Journal of Applied Meteorology and Climatology 47 (2008), uses it for steps; stepEvidence has that of the
-// proof.
+// series", Journal of Applied Meteorology and Climatology 47 (2008), uses it for steps; stepEvidence has the source of
+// the proof.
 func (s *ChangeSearch) ChangePoints(values []float64) []ChangePoint {
 	if len(stat.LogsOf(values)) != len(values) {
 		return nil

@@ -17,7 +17,7 @@ type Modes struct {
 	Change stat.Change
 }
 
-// clearPattern is the evidence that a slope or two modes take, as a logarithm. It is more than that of a step
+// clearPattern is the evidence that a slope or two modes need, as a logarithm. It is more than the evidence for a step
 // (clearEvidence), with which a quarter of all random walks of 100 runs would be called slopes.
 const clearPattern = 3
 
@@ -100,7 +100,7 @@ func (m mode) switches() int {
 	return n
 }
 
-// minSwitches is how often the mode changes at least. Once is a step, twice a stretch that was put right again.
+// minSwitches is the least number of changes of the mode. One is a step, and two a stretch that was fixed later.
 const minSwitches = 3
 
 // prior is the logarithm of the probability of these modes if each value has another one than the value before with an
@@ -113,7 +113,7 @@ func (m mode) prior() float64 {
 	return mathext.Lbeta(float64(switches+1), float64(all-switches+1)) - math.Ln2
 }
 
-// switchesBesides returns how often the mode changes but at change points.
+// switchesBesides returns how often the mode changes at places that are not change points.
 func (m mode) switchesBesides(points []ChangePoint) int {
 	n := m.switches()
 	for _, p := range points {

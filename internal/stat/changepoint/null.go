@@ -15,8 +15,8 @@ import (
 // for more of them the table has how often permutations reach an energy distance.
 const mostShuffled = 50
 
-// p is how often a permutation of n values reaches what was observed: from the table, or for few values from as many
-// permutations as a decision at the level takes.
+// p returns how often a permutation of n values reaches the observed distance: from the table, or for few values from
+// as many permutations as a decision at the level needs.
 func (s *ChangeSearch) p(n int, observed, level float64) float64 {
 	if n > mostShuffled {
 		return nullTable().p(n, observed)
@@ -45,8 +45,8 @@ func (s *ChangeSearch) p(n int, observed, level float64) float64 {
 // depend on nothing but the number of values.
 type nulls struct {
 	lengths []int
-	// distances by length, over the number of values: that reached by one half of the permutations, by a quarter, an
-	// eighth and so on.
+	// distances has, by length, the distances divided by the number of values that are reached by one half of the
+	// permutations, by a quarter, an eighth and so on.
 	distances [][]float64
 }
 

@@ -31,8 +31,8 @@ func changeEvidence(values []float64) float64 {
 	return e.change - e.none()
 }
 
-// slopeEvidence is the logarithm of the Bayes factor of an even slope over the whole series against the likelier of a
-// change and a level that wanders. It is no evidence where a level that walks explains the values better.
+// slopeEvidence returns the logarithm of the Bayes factor of an even slope over the whole series against the likelier
+// of a change and a level that wanders. It returns -Inf if a level that walks explains the values better.
 func slopeEvidence(values []float64) float64 {
 	e := evidenceOf(values, true)
 	if e.walk > e.slope {
@@ -82,7 +82,7 @@ const (
 	maxStretchEnds = 200
 )
 
-// correlationPrior is one correlation that is averaged over, with its prior weight for a level that wanders and for one
+// correlationPrior is one correlation to average over, with its prior weights for a level that wanders and for a level
 // that steps.
 type correlationPrior struct{ correlation, wandering, stepping float64 }
 
@@ -97,8 +97,8 @@ func correlationPriors() []correlationPrior {
 	}
 }
 
-// stepVariances are the variances of the priors of the step's size, and of what a slope rises over the series, in those
-// of the values around it, all equally likely.
+// stepVariances are the variances of the priors of the step's size, and of the rise of a slope over the series, in
+// units of the variance of the values around it, all equally likely.
 func stepVariances() [variances]float64 { return [variances]float64{1, 4, 16, 64} }
 
 const variances = 4
@@ -185,8 +185,8 @@ func (m *stepModel) add(sum *logSum, first, end int, weight float64) {
 	m.addAlong(sum, along, length, weight)
 }
 
-// addAlong does the same for any shape. along is the product of the shape and the values, length that of the shape and
-// itself.
+// addAlong does the same for any shape. along is the product of the shape and the values, and length the product of the
+// shape and itself.
 func (m *stepModel) addAlong(sum *logSum, along, length, weight float64) {
 	for _, variance := range stepVariances() {
 		variance /= 1 - m.correlation*m.correlation
@@ -228,7 +228,7 @@ func (m *stepModel) addShape(sum *logSum, shape []float64, weight float64) {
 // evenly returns n numbers that rise by one in all.
 func evenly(n int) []float64 { return floats.Span(make([]float64, n), -0.5, 0.5) }
 
-// logSum adds numbers of which the logarithms are given, and that may be too small for a float64.
+// logSum adds numbers that are given as logarithms and that may be too small for a float64.
 type logSum struct {
 	most, sum float64
 	// weight is the sum of the weights of all numbers, for their mean.

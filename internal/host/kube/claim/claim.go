@@ -198,7 +198,7 @@ func OfList(objects []Object, from string) []lab.Fact {
 	return l.all
 }
 
-// Tells reports whether an object is one that OfList makes facts of.
+// Tells reports whether OfList makes facts of an object.
 func Tells(o Object) bool {
 	switch text(o, "kind") {
 	case "PersistentVolumeClaim", "PersistentVolume", "StorageClass":
@@ -207,7 +207,7 @@ func Tells(o Object) bool {
 	return false
 }
 
-// Mode returns the volume mode of a claim in a list of objects, "" where the list does not tell.
+// Mode returns the volume mode of a claim in a list of objects, "" if the list does not have it.
 func Mode(objects []Object, namespace, name string) string {
 	for _, o := range objects {
 		if text(o, "kind") == "PersistentVolumeClaim" && text(o, "metadata", "name") == name &&
