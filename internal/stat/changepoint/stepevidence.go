@@ -4,6 +4,9 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/floats"
+	gonum "gonum.org/v1/gonum/stat"
+
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // stepEvidence is the logarithm of the Bayes factor of a step in a series against a level that only wanders or walks,
@@ -249,3 +252,61 @@ func (s *logSum) add(log float64) {
 func (s *logSum) log() float64 { return s.most + math.Log(s.sum) }
 
 func (s *logSum) mean() float64 { return s.log() - math.Log(s.weight) }
+
+// walkVariances are the variances of the steps of a level that walks, in those of the values around it, all equally
+// likely. Where it walks further, the values resemble those of a level that wanders.
+func walkVariances() [5]float64 { return [5]float64{0.01, 0.03, 0.1, 0.3, 1} }
+
+// walkLikelihood is the logarithm of the likelihood of values around a level that moves by a normal step before each:
+// the local level model, by the Kalman filter. With a flat prior of the level the first value only places it.
+//
+// Source: J. Durbin and S. J. Koopman, Time Series Analysis by State Space Methods (2012), sections 2.2 and 2.9.
+func walkLikelihood(values []float64) float64 {
+	var sum logSum
+	for _, step := range walkVariances() {
+		level, variance := values[0], 1. // of the level, in the variance of the values around it
+		var squares, determinant float64
+		for _, v := range values[1:] {
+			variance += step
+			surprise := v - level
+			squares += surprise * surprise / (variance + 1)
+			determinant += math.Log(variance + 1)
+			level += surprise * variance / (variance + 1)
+			variance /= variance + 1
+		}
+		sum.add(-determinant/2 - float64(len(values)-1)/2*math.Log(squares))
+		sum.weight++
+	}
+	return sum.mean()
+}
+
+// slope fits a straight line to the logarithms of a series and returns the ratio of the line's end to its start. It
+// returns false if a change is proved, or if the line does not explain the values clearly better than a change or a
+// wandering level. points are the result of ChangePoints. The interval comes from least squares, widened where
+// neighbouring values are alike (stat.Dependence).
+func (s *ChangeSearch) slope(values []float64, points []ChangePoint) (stat.Change, bool) {
+	for _, p := range points {
+		if !p.Likely {
+			return stat.Change{}, false
+		}
+	}
+	logs := stat.LogsOf(values)
+	n := float64(len(logs))
+	if len(logs) != len(values) || len(logs) < minForPattern ||
+		!(slopeEvidence(logs) > clearPattern+math.Log(provedLevel/s.level)) {
+		return stat.Change{}, false
+	}
+	at, rest := make([]float64, len(logs)), make([]float64, len(logs))
+	for i := range at {
+		at[i] = float64(i) / (n - 1)
+	}
+	first, rise := gonum.LinearRegression(at, logs, nil, false)
+	for i, v := range logs {
+		rest[i] = v - first - rise*at[i]
+	}
+	spread := math.Sqrt(floats.Dot(rest, rest) / (n - 2))
+	reach := stat.StudentQuantile(0.5+confidenceOfChange/2, n-2) * stat.Dependence(rest) * spread /
+		math.Sqrt(gonum.Variance(at, nil)*(n-1))
+	return stat.Change{Ratio: math.Exp(rise), Lo: math.Exp(rise - reach), Hi: math.Exp(rise + reach),
+		Confidence: confidenceOfChange, Estimator: "least squares of logarithms", N: len(logs), Spread: spread}, true
+}
