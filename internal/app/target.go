@@ -208,8 +208,8 @@ func (p *App) CloseOpened(o *Opened) {
 }
 
 // OpenConcurrently opens several targets, in the order of their names. Pods and machines of a cluster start at the same
-// time: starting one is mostly waiting, for minutes where an operating system boots. What is started on this machine
-// takes its processors from what starts beside it, and is opened by itself. When one is not available, all are closed.
+// time: starting one is mostly waiting, for minutes if an operating system boots. Guests on this machine compete for
+// its processors, so they are opened one after the other. If a target is not available, all are closed.
 func (p *App) OpenConcurrently(ctx context.Context, names []string) ([]host.Target, error) {
 	within, stop := context.WithCancel(ctx)
 	defer stop()
@@ -237,7 +237,7 @@ func (p *App) OpenConcurrently(ctx context.Context, names []string) ([]host.Targ
 	return nil, first
 }
 
-// CloseConcurrently gives targets back at the same time: of those of a cluster each takes its time to be gone.
+// CloseConcurrently closes targets at the same time: each pod or machine of a cluster takes a while to be deleted.
 func (p *App) CloseConcurrently(targets []host.Target) {
 	errs := make([]error, len(targets))
 	var wait sync.WaitGroup

@@ -374,8 +374,8 @@ func (p *Progress) ExpectBy(k *diff.Knowledge, costs []cost.Profile) bool {
 	return true
 }
 
-// proofProfiles compares states with a culprit and without, of those of the proof that were profiled: with it alone
-// first, and last where there is one culprit only the two ends.
+// proofProfiles compares the profiles of a proof's states with a culprit and without it. It takes the first
+// pair that was profiled: with the culprit alone first, and for an only culprit the two ends last.
 func (p *Progress) proofProfiles(culprits []int, c int) difference.Document {
 	space := p.space()
 	pairs := [][2]search.Subset{{space.None(), space.Only(c)}, {space.Without(c), space.All()},

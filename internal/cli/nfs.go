@@ -36,7 +36,7 @@ that differs (below an export with fsid=0). Without --on server=TARGET the serve
 measured.
 
 --mounted measures an existing mount of the client and leaves it as it is. --guest also measures a virtual
-machine whose disk lies on that mount, so that the table shows what is lost on the way. It is refused if no
+machine whose disk is on that mount, so that the table shows what is lost on the way. It is refused if no
 virtual machine on the client has a file of the mount open, and the traffic of the mount is checked against
 what the loads in the guest read and wrote.
 

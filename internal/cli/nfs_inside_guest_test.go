@@ -24,7 +24,7 @@ import (
 // innerUUID is what both QEMUs call the machine.
 const innerUUID = "7f1d6a4e-3b52-4c18-9d0e-51c2f0a3b6d7"
 
-// innerMachine is a virtual machine whose disk lies on the client's mount. A machine within an emulated one takes more
+// innerMachine is a virtual machine whose disk is on the client's mount. A machine within an emulated one takes more
 // than ten minutes to boot, so this one runs on this machine: a QEMU on the client has the file of the mount open, and
 // passes the disk on over NBD. Its kernel and file system are those of a guest that was booted once.
 type innerMachine struct {
@@ -103,7 +103,7 @@ func makeInnerMachine(t *testing.T) innerMachine {
 	return m
 }
 
-// The same loads from a virtual machine whose disk lies on the mount stand beside the mount's own; what the mount
+// The same loads from a virtual machine whose disk is on the mount stand beside the mount's own; what the mount
 // carried meanwhile is compared with them, and a machine that does not lie there is refused.
 func TestNFSInsideAVirtualMachine(t *testing.T) {
 	guestSearches(t)

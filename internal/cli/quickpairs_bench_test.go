@@ -159,7 +159,7 @@ func (q quickPairs) json(into any, args ...string) {
 	}
 }
 
-// disk is the name of the whole disk that the directory lies on.
+// disk is the name of the whole disk that stores the directory.
 func (q quickPairs) disk() string {
 	q.t.Helper()
 	var s syscall.Stat_t
@@ -169,7 +169,7 @@ func (q quickPairs) disk() string {
 	device, err := filepath.EvalSymlinks(fmt.Sprintf("/sys/dev/block/%d:%d", s.Dev>>8&0xfff,
 		s.Dev&0xff|s.Dev>>12&0xfff00))
 	if err != nil {
-		q.t.Skip("the directory lies on no disk: " + err.Error())
+		q.t.Skip("no disk stores the directory: " + err.Error())
 	}
 	if _, err := os.Stat(filepath.Join(device, "partition")); err == nil {
 		device = filepath.Dir(device)

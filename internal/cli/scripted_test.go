@@ -56,8 +56,7 @@ type scriptedLab struct {
 }
 
 // inScriptedLab runs a test on machines of these names, in a bubble, beside other tests: it calls t.Parallel, so a test
-// calls it once. A command or a program that nobody wrote down
-// fails the test.
+// calls it once. A command or program that the script does not define fails the test.
 func inScriptedLab(t *testing.T, names []string, test func(l *scriptedLab)) {
 	t.Helper()
 	t.Parallel()

@@ -392,7 +392,7 @@ func (blankGuest) Unseen() bool { return false }
 
 func (blankGuest) MadeBlank(context.Context, string) (bool, error) { return true, nil }
 
-// A ladder through a guest: its disk reaches less than what it lies on, and the answer says whether virtio itself does.
+// A ladder through a guest: its disk reaches less than what stores it, and the answer says whether virtio itself does.
 func TestScriptedLadderThroughAGuest(t *testing.T) {
 	for _, c := range []struct {
 		name       string

@@ -146,7 +146,7 @@ func TestScriptedLayersOnTwoTargets(t *testing.T) {
 			d.Layers[1].Name != "vm" {
 			t.Errorf("%.0f µs between %+v", got, d.Layers)
 		}
-		if !strings.Contains(strings.Join(d.Notes, "\n"), "it is unknown whether vm lies on host") {
+		if !strings.Contains(strings.Join(d.Notes, "\n"), "it is unknown whether vm is stored on host") {
 			t.Errorf("the notes are %q", d.Notes)
 		}
 		for _, name := range []string{"host", "guest"} {

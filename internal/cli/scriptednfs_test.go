@@ -254,7 +254,7 @@ func TestScriptedNFSStaysMounted(t *testing.T) {
 	})
 }
 
-// A mount that is there already is measured, and left as it is; a guest whose disk lies on it is measured beside it.
+// A mount that is there already is measured, and left as it is; a guest whose disk is on it is measured beside it.
 func TestScriptedNFSMounted(t *testing.T) {
 	inScriptedLab(t, []string{"client", "nas", "vm"}, func(l *scriptedLab) {
 		l.exported()

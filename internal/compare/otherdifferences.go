@@ -155,8 +155,8 @@ func fioChanges() []fioChange {
 			what:   "before fio 3.0 latency is counted in whole microseconds",
 			source: "https://github.com/axboe/fio/pull/387"},
 		{major: 3, minor: 18, param: "lat_percentiles", value: "1", metrics: latencies,
-			what: "before fio 3.18 lat_percentiles=1 replaces the percentiles of completion latency by those of " +
-				"total latency",
+			what: "before fio 3.18 lat_percentiles=1 replaces the percentiles of completion latency by " +
+				"percentiles of total latency",
 			source: "https://github.com/axboe/fio/pull/920"},
 		{major: 3, minor: 26, param: "openfiles", metrics: []string{"*"},
 			what:   "before fio 3.26 openfiles could keep a load on one file of many",

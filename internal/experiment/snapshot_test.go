@@ -21,7 +21,7 @@ func TestChangesOfOtherDevices(t *testing.T) {
 		{"disk.queue.scheduler", "sda", under, false, true},
 		{"volume.holders", "loop4", under, false, true},
 		{"nic.mtu", "eth0", under, false, false},
-		// ZFS does not say which disks it lies on.
+		// ZFS does not report which disks store it.
 		{"disk.queue.scheduler", "sda", nil, false, false},
 		{"disk.queue.scheduler", "sda", nil, true, true},
 		{"volume.name", "loop4", nil, false, true},

@@ -99,7 +99,7 @@ func TestLoopDevices(t *testing.T) {
 	both := []string{filepath.Base(second), filepath.Base(third)}
 	if got := s.OfMount(m); !ok ||
 		!slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(both))) {
-		t.Errorf("btrfs over two devices lies on %v, not %v", got, both)
+		t.Errorf("btrfs over two devices is stored on %v, not %v", got, both)
 	}
 }
 

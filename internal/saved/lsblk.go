@@ -247,7 +247,7 @@ func (d *blockDevices) deviceOf(row *lsblkRow, name, dir string, isPart bool) {
 
 var numberText = prose.Pattern(`^\d{1,4}:\d{1,7}$`)
 
-// layers makes the folders of what a device lies on. With "-s" a device stands above those that it is made of.
+// layers makes the folders of what is below a device. With "-s" a device stands above those that it is made of.
 func (d *blockDevices) layers(rows []*lsblkRow) {
 	inverse := slices.ContainsFunc(rows, func(r *lsblkRow) bool {
 		return r.parent != nil && (diskOf(r.parent.kernel()) == r.kernel() && r.kernel() != "" ||

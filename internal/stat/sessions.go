@@ -9,7 +9,7 @@ import (
 )
 
 // MinSessions is how many other sessions must be known before anything is said of how far sessions differ. Where a
-// share p of all sessions lies on another level, however far away, n others have met the usual one alone and just one
+// share p of all sessions is at another level, however far away, n others have met the usual one alone and just one
 // of the two compared has met the other with a probability of 2p(1-p)^(n+1), which is 4.7% at most with 14, and 11%
 // with five.
 const MinSessions = 14

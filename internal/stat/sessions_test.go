@@ -32,7 +32,7 @@ func TestOverSessionsAddsWhatSessionsDifferBy(t *testing.T) {
 	}
 }
 
-// What two of the others differ by is what two sessions of one system may differ by, though one of many lies on the
+// What two of the others differ by is what two sessions of one system may differ by, though one of many is at the
 // other level.
 func TestOverSessionsTakesInALevelThatWasMet(t *testing.T) {
 	c := Change{Ratio: 0.7, Lo: 0.7 / 1.01, Hi: 0.7 * 1.01, Confidence: 0.95, Estimator: "Hodges-Lehmann"}

@@ -524,7 +524,7 @@ func NoSum(why string) lab.Warning {
 // taints no metric: saving waits until the load has ended.
 func StoreOnDevice(store, disk string) lab.Warning {
 	return lab.Warning{Code: "store-on-device", Taints: []string{},
-		Text: "the results are saved to " + store + ", which lies on " + disk + ", the disk under test: between " +
+		Text: "the results are saved to " + store + ", which is on " + disk + ", the disk under test: between " +
 			"loads only, but that is what the next load finds; use --store on another disk"}
 }
 

@@ -221,7 +221,7 @@ func (s *storageLadder) lowerRung(ctx context.Context, d *host.Disk, host []rung
 		}
 	}
 	s.notes = append(s.notes,
-		fmt.Sprintf("the guest's disk %s lies on %s, which lies on no rung here, so it is compared with none",
+		fmt.Sprintf("the guest's disk %s is stored on %s, which is on none of the rungs, so it is compared with none",
 			d.Name, data.Path))
 	return 0, nil
 }

@@ -155,7 +155,7 @@ func (s *storageLadder) Draft(ctx context.Context, p *experiment.Plan) error {
 	}
 	if rungs = append(rungs, ofGuests...); len(rungs) < 2 {
 		return app.Usage("a ladder needs at least two rungs",
-			"name a directory or device that lies on disks, or several places from "+
+			"name a directory or device on disks, or several places from "+
 				"the bottom up")
 	}
 	if s.Options.Seed == 0 {

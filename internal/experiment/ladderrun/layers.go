@@ -208,7 +208,7 @@ func (s *layerRun) shareCells() error {
 		if left == 1 {
 			were = "that writes was"
 		}
-		s.notes = append(s.notes, fmt.Sprintf("%s %s left out: what lies on a device is kept, so devices are only read",
+		s.notes = append(s.notes, fmt.Sprintf("%s %s left out: what a device stores is kept, so devices are only read",
 			prose.Count(left, "cell"), were))
 	}
 	return nil
@@ -219,7 +219,7 @@ func (s *layerRun) checkOrder(ctx context.Context) error {
 	for i := 1; i < len(s.plan.Names); i++ {
 		lower, upper := s.plan.Parts[s.plan.Names[i-1]], s.plan.Parts[s.plan.Names[i]]
 		if lower.Target != upper.Target {
-			s.notes = append(s.notes, fmt.Sprintf("it is unknown whether %s lies on %s: they are on two targets",
+			s.notes = append(s.notes, fmt.Sprintf("it is unknown whether %s is stored on %s: they are on two targets",
 				results.LayerName(upper.Run), results.LayerName(lower.Run)))
 			continue
 		}
@@ -229,8 +229,8 @@ func (s *layerRun) checkOrder(ctx context.Context) error {
 		}
 		switch {
 		case !known:
-			s.notes = append(s.notes, fmt.Sprintf("the kernel does not say whether %s lies on %s", upper.Place().Path,
-				lower.Place().Path))
+			s.notes = append(s.notes, fmt.Sprintf("the kernel does not report whether %s is stored on %s",
+				upper.Place().Path, lower.Place().Path))
 		case !on:
 			upper.Run.Warnings = append(upper.Run.Warnings, layers.NotStacked(upper.Place().Path, lower.Place().Path))
 		}

@@ -232,8 +232,8 @@ func (l *networkLadder) addNodes(ctx context.Context) error {
 	return nil
 }
 
-// podRungs makes the pairs between the nodes and the pairs between the pods, and the rungs of both. Each rung between
-// the pods lies on the corresponding one between the nodes.
+// podRungs makes the pairs between the nodes and the pairs between the pods, and the rungs of both. The rung below
+// each rung of the pods is the corresponding rung of the nodes.
 func (l *networkLadder) podRungs(ctx context.Context) error {
 	server, clients := l.Of(experiment.ServerRole)[0], l.Of(experiment.ClientRole)
 	addresses := map[ladder.Network]string{}

@@ -40,7 +40,7 @@ func (s *storageLadder) targetOf(r rung) host.Target {
 	return s.plan.Opened(r.guest.name)
 }
 
-// hasLower reports whether a rung lies on others.
+// hasLower reports whether a rung is stored on lower ones.
 func (r rung) hasLower() bool { return r.kind == ladder.Volume || r.kind == ladder.Files }
 
 // jobsPerPlace returns how many jobs share one place, each on a separate part.
@@ -85,8 +85,8 @@ func (s *storageLadder) rungs(ctx context.Context, args []string) ([]rung, error
 			}
 			drives, paths = append(drives, r), append(paths, l.Path)
 			if l.Kind == "drbd" || l.Kind == "zfs" {
-				s.notes = append(s.notes, "the kernel does not say what "+l.Path+" lies on: name the rungs below it, "+
-					"like headroom ladder /dev/sdb "+l.Path)
+				s.notes = append(s.notes, "the kernel does not report what "+l.Path+" is stored on: name the rungs "+
+					"below it, like headroom ladder /dev/sdb "+l.Path)
 			}
 		}
 	}
@@ -317,7 +317,7 @@ func (s *storageLadder) findLower(ctx context.Context, rungs []rung) error {
 			continue
 		}
 		for j := i - 1; j >= 0 && rungs[i].below == 0; j-- {
-			on, err := s.liesOn(ctx, rungs[j], rungs[i], j == i-1)
+			on, err := s.storedOn(ctx, rungs[j], rungs[i], j == i-1)
 			if err != nil {
 				return err
 			}
@@ -329,9 +329,9 @@ func (s *storageLadder) findLower(ctx context.Context, rungs []rung) error {
 	return nil
 }
 
-// liesOn reports whether a rung lies on a lower one with as many jobs. A group of devices is below a rung with the same
-// disks. If the kernel does not report it, the rung named just before it counts as below it.
-func (s *storageLadder) liesOn(ctx context.Context, lower, upper rung, next bool) (bool, error) {
+// storedOn reports whether a rung is stored on a lower one with as many jobs. A group of devices is below a rung with
+// the same disks. If the kernel does not report it, the rung named just before it counts as below it.
+func (s *storageLadder) storedOn(ctx context.Context, lower, upper rung, next bool) (bool, error) {
 	switch {
 	case lower.kind == ladder.Memory || lower.kind == ladder.Null || lower.jobs != upper.jobs:
 		return false, nil
@@ -341,7 +341,7 @@ func (s *storageLadder) liesOn(ctx context.Context, lower, upper rung, next bool
 	on, known, err := storage.Stacked(ctx, s.base, lower.place, upper.place)
 	if err == nil && !known && next {
 		s.notes = append(s.notes,
-			fmt.Sprintf("the kernel does not say what %s lies on; it is taken to be %s, which was named before it",
+			fmt.Sprintf("the kernel does not report what %s is stored on; it is taken to be %s, which was named before it",
 				upper.name, lower.name))
 		return true, nil
 	}

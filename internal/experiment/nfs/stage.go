@@ -29,7 +29,7 @@ type nfsStage struct {
 	mount *mount.NFS
 	// point of the client is where the mount is seen; empty for the server's own storage.
 	point string
-	// inside says that the target is a virtual machine whose disk lies on the mount.
+	// inside is set if the target is a virtual machine whose disk is on the mount.
 	inside bool
 }
 

@@ -59,7 +59,7 @@ func checkMount(name, level string) error {
 	return nil
 }
 
-// bindMount is an option of the mount that the place lies on.
+// bindMount is an option of the mount of the place.
 func bindMount(ctx context.Context, w scheme.Scope, name string) (scheme.Setting, error) {
 	if name == nfsName {
 		return nfsMounts(w.Target, w.Place.Path)
@@ -70,7 +70,7 @@ func bindMount(ctx context.Context, w scheme.Scope, name string) (scheme.Setting
 	}
 	if w.Place.Kind != lab.Directory {
 		return scheme.Setting{}, &lab.Error{Kind: lab.Refused, What: "mount:" + name +
-			" is about the mount that a directory lies on, and the place is none",
+			" is about the mount of a directory, and the place is none",
 			Hints: []string{"name a directory as the place"}}
 	}
 	start := w.Place.Resolved

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What ls of coreutils and that of BusyBox print on a host with a guest whose disk lies on an NFS mount.
+// What ls of coreutils and that of BusyBox print on a host with a guest whose disk is on an NFS mount.
 const openFiles = `/proc/1/fd:
 total 0
 lrwx------ 1 root root 64 Nov 23 08:49 0 -> /dev/null

@@ -25,7 +25,7 @@ func TestStacked(t *testing.T) {
 		{"/dev/mapper/vg-data", "/dev/loop3", true, true},
 		{"/dev/loop3", "/dev/mapper/vg-data", false, true}, // the wrong way round
 		{"/dev/disk/by-label/archive", "/srv/link", false, true},
-		{"/dev/mapper/vg-data", "/dev/mapper/vg-data", false, true}, // nothing lies on itself
+		{"/dev/mapper/vg-data", "/dev/mapper/vg-data", false, true}, // nothing is stored on itself
 		{"/dev/mapper/vg-data", "/mnt/my share", false, false},      // nobody knows what a server has
 	} {
 		on, known, err := Stacked(t.Context(), machine, place(c.lower), place(c.upper))
