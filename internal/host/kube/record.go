@@ -173,18 +173,18 @@ func openLeftover(path string) (*Leftover, error) {
 		if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, fs.ErrNotExist) {
 			err = nil // its headroom lives, and may have written a newer one
 		}
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, safepath.Unlock(f))
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, safepath.Unlock(f))
 	}
 	if len(data) == 0 {
 		return nil, Leftover{file: j}.Remove() // killed before anything was made
 	}
 	l := &Leftover{file: j}
 	if l.Record, err = readRecord(data); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), safepath.Unlock(f))
 	}
 	return l, nil
 }
