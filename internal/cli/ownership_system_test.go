@@ -130,8 +130,8 @@ func TestScratchFileSwappedByItsOwner(t *testing.T) {
 	for _, c := range []struct {
 		name, to, on, says string
 	}{
-		{"a file", h.secret, app.LocalTarget, "somebody has put something else in the place of"},
-		{"a device", device, app.LocalTarget, "somebody has put something else in the place of"},
+		{"a file", h.secret, app.LocalTarget, "another user or program has replaced"},
+		{"a device", device, app.LocalTarget, "another user or program has replaced"},
 		{"a file, over ssh", h.secret, "ssh://under-test", "nothing is written to " + h.place + " as root"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

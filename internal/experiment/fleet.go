@@ -127,7 +127,7 @@ func (t *MultiTargetRun) add(role string, tg host.Target) {
 		Target: tg, Role: role, Observer: len(t.Parts) > 0})
 }
 
-// isFleet says whether there are so many targets that each is visited in its turn.
+// isFleet reports whether there are so many targets that they are visited one after another.
 func (t *MultiTargetRun) isFleet() bool { return len(t.Parts) >= runner.MinFleet }
 
 // forEachTarget does something on each target, and where they are a fleet on some at the same time. What a visit to one
@@ -151,9 +151,8 @@ func (t *MultiTargetRun) forEachTarget(ctx context.Context,
 	})
 }
 
-// saveSnapshotEarly saves the first snapshot of one of a fleet. Here only those of its facts are kept that the first of
-// the fleet has otherwise: the header of a run has room for what a reader looks at, and nobody looks at a thousand
-// lists that are the same.
+// saveSnapshotEarly saves the first snapshot of a target of a fleet. The header of the run keeps only the facts that
+// differ from the fleet's first target, since a reader needs no thousand equal lists.
 func (t *MultiTargetRun) saveSnapshotEarly(m *Measurement) error {
 	if w := t.carried.writer; w != nil {
 		if err := w.Facts(m.TargetRole(), store.Before, m.Before); err != nil {

@@ -25,7 +25,7 @@ type MultiTargetRun struct {
 	Parts   []*Measurement
 	Run     lab.Run
 	Saved   []lab.Repetition // of the sums
-	// Design says which parts are loaded at the same time; nil where all of them are, every time.
+	// Design has the parts that are loaded at the same time; nil if all of them always are.
 	Design *lab.ConcurrentDesign
 	// LeftOut are warnings of targets that were meant and are not there. A resumed run has the warnings of its first
 	// part here.
@@ -37,7 +37,7 @@ type MultiTargetRun struct {
 	source progress.Source
 }
 
-// RunOnTargets measures one target, or several at the same time, or says what would be done.
+// RunOnTargets measures one target, or several at the same time. A dry run only lists the loads.
 func RunOnTargets(ctx context.Context, p *app.App, s *store.Store, o RunOptions, args []string) error {
 	named, err := severalTargets(p, o, s)
 	switch {
@@ -57,7 +57,7 @@ func RunOnTargets(ctx context.Context, p *app.App, s *store.Store, o RunOptions,
 	if o.Within, err = o.TimeLimit(); err != nil {
 		return err
 	}
-	o.Budget = "" // parts have none of their own
+	o.Budget = "" // it is a budget for the whole
 	return Carry(ctx, p, s, o.Request(lab.DesignRun, args), &targetsRun{args: args, named: named,
 		MultiTargetRun: &MultiTargetRun{App: p, Options: o, Store: s}})
 }
@@ -245,8 +245,8 @@ type NamedTarget struct {
 	Numbered bool
 }
 
-// severalTargets are those that the command line, or the run that is to be resumed, measures at the same time; none
-// where there is one.
+// severalTargets returns the targets that the command line, or the run to resume, measures at the same time. It
+// returns none if there is only one.
 func severalTargets(p *app.App, o RunOptions, s *store.Store) ([]NamedTarget, error) {
 	if o.Resume == "" {
 		named, err := rolesOf(o.On)
@@ -269,7 +269,7 @@ func severalTargets(p *app.App, o RunOptions, s *store.Store) ([]NamedTarget, er
 	return all, nil
 }
 
-// MaxRoleLength is that of the names of snapshots.
+// MaxRoleLength is the greatest length of the names of snapshots.
 const MaxRoleLength = 40
 
 // rolesOf are the targets of several --on, numbered where no role is typed.

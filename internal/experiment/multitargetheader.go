@@ -65,7 +65,7 @@ func (t *MultiTargetRun) newHeader(ctx context.Context, args []string) error {
 		if t.carried.writer, err = t.Store.Create(t.Run); err != nil {
 			return err
 		}
-		// Nothing is left anywhere yet; where nobody said so, all would be looked at.
+		// Nothing is left anywhere yet. Without this record, recovery would look at all targets.
 		if err := t.carried.writer.AnnounceLeftovers(lab.Leftovers{Target: first.Target.Name(),
 			Jobs: first.Owner()}); err != nil {
 			return err
@@ -137,10 +137,10 @@ func (t *MultiTargetRun) Join() {
 	t.Run.Warnings = t.warnings()
 }
 
-// sequential says whether the targets are loaded by turns, and not all of them at once. Nothing is added up then.
+// sequential reports whether the targets are loaded in turns, not all at once. There are no sums then.
 func (t *MultiTargetRun) sequential() bool { return t.Run.AtOnce > 0 && t.Run.AtOnce < len(t.Parts) }
 
-// groups of parts that have a sum of their own.
+// groups returns the groups of parts that have a sum each.
 func (t *MultiTargetRun) groups() []lab.DesignGroup {
 	if t.Design == nil {
 		return nil
@@ -148,7 +148,7 @@ func (t *MultiTargetRun) groups() []lab.DesignGroup {
 	return t.Design.Groups
 }
 
-// cellNames are those of all parts, without their roles, each once.
+// cellNames returns the names of the cells of all parts, without their roles, each once.
 func (t *MultiTargetRun) cellNames() []string {
 	var names []string
 	for _, m := range t.Parts {

@@ -11,7 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// PinScheme is that of factors that say on which CPUs the load generators of a network run.
+// PinScheme is the scheme of factors that set the CPUs on which the load generators of a network run.
 const PinScheme = "pin"
 
 // LocalityOf is where some adapters hang; nowhere where they hang on several nodes.

@@ -168,7 +168,7 @@ func (v *events) record(ctx context.Context, a *attempt) {
 		if one.Failed != "" {
 			failed = true
 			a.rep.Warnings = append(a.rep.Warnings, lab.Warning{Code: "event-failed", Taints: []string{"event.*"},
-				Text: fmt.Sprintf("the event %s was not carried out as it was meant: %s", e.Text(), one.Failed)})
+				Text: fmt.Sprintf("the event %s was not carried out as intended: %s", e.Text(), one.Failed)})
 		}
 	}
 	if failed {
@@ -215,7 +215,7 @@ func (v *events) analyze(a *attempt) {
 		}
 		recovery = math.Inf(1)
 		a.rep.Warnings = append(a.rep.Warnings, lab.Warning{Code: "not-recovered", Taints: []string{lab.EventRecovery},
-			Text: fmt.Sprintf("after the event %s the rate was not back to %s of what it was when the load ended: "+
+			Text: fmt.Sprintf("after the event %s the rate was not back to %s of its former level when the load ended: "+
 				"how long that takes is not known, and other repetitions alone would be too good; measure longer", text,
 				unit.Percent(outage.RecoveredShare))})
 	}

@@ -130,7 +130,7 @@ func (w *diskWrites) check() error {
 		return &lab.Error{Kind: lab.Gate, What: fmt.Sprintf("%s have been written, more than --max-writes %s",
 			unit.Capacity(float64(n)), unit.Capacity(float64(w.max))),
 			Hints: []string{"what was finished is kept; headroom run --resume " + w.runID +
-				" --max-writes N goes on, and counts from there"}}
+				" --max-writes N continues, and counts from there"}}
 	}
 	return nil
 }

@@ -111,7 +111,7 @@ func (s *scratchFile) cantMake(err error) error {
 	e := &lab.Error{What: "can't make the scratch file " + s.path, Target: host.RemoteName(s.target), Err: err}
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		e.Hints = []string{"somebody has put something under that name: look who, and remove it"}
+		e.Hints = []string{"another user or program made a file with that name: find out which, and remove it"}
 	case errors.Is(err, syscall.ENOSPC):
 		e.Hints = []string{"free some space, or take a smaller file with --size"}
 	}
@@ -214,8 +214,8 @@ func (s *scratchFile) checkSame() error {
 }
 
 func (s *scratchFile) replaced() error {
-	return &lab.Error{Kind: lab.Refused, What: "somebody has put something else in the place of " +
+	return &lab.Error{Kind: lab.Refused, What: "another user or program has replaced " +
 		s.path + ", or removed it",
 		Hints: []string{s.access.Unsafe.Error() + ": find out who did that",
-			"measure in a directory that nobody else can change: install -d -m 755 DIR"}}
+			"measure in a directory that no other user can change: install -d -m 755 DIR"}}
 }

@@ -28,7 +28,7 @@ func NewConcurrentNetwork(p *app.App, st *store.Store, o Options, kind string) C
 	return ConcurrentNetwork{Network: NewNetwork(p, st, o), Design: lab.ConcurrentDesign{Kind: kind}}
 }
 
-// Targets are those of the ends: none of a saved run that is complete.
+// Targets returns the targets of the ends; none for a saved run that is complete.
 func (s *ConcurrentNetwork) Targets(saved *store.Bundle) ([]string, error) {
 	if saved == nil {
 		err := s.Name()
@@ -96,7 +96,7 @@ func (s *ConcurrentNetwork) TakeParts() *experiment.MultiTargetRun {
 	return s.Whole
 }
 
-// DurationText says how many passes there are, and the time that is left: "6 passes; about 4m".
+// DurationText returns the number of passes and the time that is left: "6 passes; about 4m".
 func (s *ConcurrentNetwork) DurationText() string {
 	time := experiment.Cost{Time: s.Whole.Workload().Time()}
 	return time.Text(fmt.Sprintf("%d passes", s.Whole.Run.Repetitions), "about %s", false)

@@ -14,7 +14,7 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// interferenceKind is the kind of concurrent design that says what loads take from each other.
+// interferenceKind is the kind of concurrent design that measures what loads take from each other.
 const interferenceKind = "interference"
 
 // InterferenceOptions are the flags of net interference.
@@ -36,7 +36,7 @@ type interferenceRun struct {
 	groupOf []string
 }
 
-// RunInterference measures what groups of loads take from each other, resumes that, or says what would be done.
+// RunInterference measures what groups of loads take from each other, or resumes a run. A dry run only lists the loads.
 func RunInterference(ctx context.Context, p *app.App, o InterferenceOptions) error {
 	if _, _, err := o.Result.Formats(p.JSON); err != nil {
 		return err // rather now than after the measuring
@@ -51,7 +51,7 @@ func RunInterference(ctx context.Context, p *app.App, o InterferenceOptions) err
 		&interferenceRun{ConcurrentNetwork: NewConcurrentNetwork(p, st, o.Options, interferenceKind), options: o})
 }
 
-// Targets are those of the ends, with the groups that go between them.
+// Targets returns the targets of the ends, and reads the groups between them.
 func (s *interferenceRun) Targets(saved *store.Bundle) (names []string, err error) {
 	if saved == nil {
 		if s.Terms, err = TermsOf(s.options.Margin, s.options.Alpha, s.options.Passes); err == nil {

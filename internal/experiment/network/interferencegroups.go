@@ -65,7 +65,7 @@ func (s *interferenceRun) readGroups() error {
 	return nil
 }
 
-// ofStorage says whether a group is read by fio.
+// ofStorage reports whether fio reads a group.
 func ofStorage(g lab.DesignGroup) bool { return strings.HasPrefix(g.Over[0], "/") }
 
 // pairUp makes the pairs of all groups of a network: the clients take turns.

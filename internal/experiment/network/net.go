@@ -12,7 +12,7 @@ import (
 	"github.com/headroom/headroom/internal/suite"
 )
 
-// Run measures between pairs of clients and servers, or says what would be done. Args may name the suite.
+// Run measures between pairs of clients and servers. A dry run only lists the loads. Args may name the suite.
 func Run(ctx context.Context, p *app.App, s *store.Store, o Options, args []string) error {
 	return experiment.Carry(ctx, p, s, o.Request(lab.DesignNet, args),
 		&pairsRun{Network: NewNetwork(p, s, o), args: args})
@@ -25,7 +25,7 @@ type pairsRun struct {
 	su   suite.Suite
 }
 
-// Targets are those of the ends.
+// Targets returns the targets of the ends.
 func (n *pairsRun) Targets(saved *store.Bundle) ([]string, error) {
 	if saved != nil {
 		err := n.ReadEnds(saved)

@@ -32,7 +32,7 @@ type Options struct {
 	Pairs     int
 }
 
-// End is a client or a server: a target in a role of its own.
+// End is a client or a server: a target with a role that no other end has.
 type End struct {
 	Role, Name string
 	Target     host.Target
@@ -132,7 +132,7 @@ func (n *Network) Needs(engine string, params map[string]string) {
 	n.programs[g.Program(params)] = g.Install
 }
 
-// Names are those of the targets of all ends.
+// Names returns the names of the targets of all ends.
 func (n *Network) Names() []string {
 	var names []string
 	for _, e := range n.Ends {
@@ -274,8 +274,8 @@ func (n *Network) Machines(ctx context.Context) ([]*VariedMachine, error) {
 
 // VariedMachine is one whose settings an experiment varies: the one under test, or an end of a network.
 type VariedMachine struct {
-	// Role is that of an end of a network, of which there may be several of a kind: client-2, a client. Both are empty
-	// for the machine of a storage.
+	// Role and Kind name an end of a network, of which there may be several of a kind: client-2, a client. Both
+	// are empty for the machine of a storage.
 	Role, Kind string
 	// Where its settings are found: once for each adapter under test.
 	Where []scheme.Scope

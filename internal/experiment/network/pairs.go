@@ -17,7 +17,7 @@ import (
 	"github.com/headroom/headroom/internal/suite"
 )
 
-// Pair the clients with the servers and their addresses, each in turn, each pair with a port of its own.
+// Pair pairs the clients with the servers and their addresses, each in turn. Each pair has a different port.
 func (n *Network) Pair(ctx context.Context) error {
 	clients, servers := n.Of(experiment.ClientRole), n.Of(experiment.ServerRole)
 	count := max(len(clients), len(servers), len(n.Options.Addresses))
@@ -82,13 +82,13 @@ func (n *Network) Address(ctx context.Context, pair int, from, to *End) (string,
 	return "", app.Usage("the address of "+to.Name+" for the load is unknown", "name it: --address 10.0.0.7")
 }
 
-// Assigned says whether the address of a server is the one that it was given when it was made.
+// Assigned reports whether a server uses the address that it was given when it was made.
 func (n *Network) Assigned(e *End) bool {
 	_, was := e.Target.(host.Addressed)
 	return was && len(n.Options.Addresses) == 0
 }
 
-// Join makes a further pair: the clients take turns, and each has a port of its own.
+// Join makes another pair: the clients take turns, and each pair has a different port.
 func (n *Network) Join(server, address string) {
 	clients := n.Of(experiment.ClientRole)
 	n.Pairs = append(n.Pairs, lab.NetworkPair{Client: clients[len(n.Pairs)%len(clients)].Role, Server: server,

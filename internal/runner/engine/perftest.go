@@ -41,7 +41,7 @@ func (Perftest) Read(_ context.Context, done Ended, rep *lab.Repetition, evidenc
 		return true
 	case r.Iterations == 0:
 		rep.Warnings = append(rep.Warnings, lab.Warning{Code: "no-result", Taints: []string{"*"},
-			Text: "perftest counted nothing: no operation came to its end between the 2 s that it leaves out at " +
+			Text: "perftest counted nothing: no operation ended between the 2 s that it leaves out at " +
 				"either end; make duration longer, or size smaller"})
 		return true
 	}

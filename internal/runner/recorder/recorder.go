@@ -133,7 +133,7 @@ func (r *Recorder) ended(ctx context.Context) error {
 	state, err := r.job.Poll(context.WithoutCancel(ctx))
 	switch {
 	case err != nil:
-		return fmt.Errorf("the recorder has ended, and nobody knows how: %w", err)
+		return fmt.Errorf("the recorder has ended for an unknown reason: %w", err)
 	case len(lines) == 0:
 		return fmt.Errorf("the recorder has ended by itself (exit status %d, %s)", state.ExitCode, state.Signal)
 	}

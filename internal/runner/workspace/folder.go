@@ -200,7 +200,7 @@ type Access struct {
 	Local bool
 	// Shared says that others can make names in it, so that one could be taken before headroom comes.
 	Shared bool
-	// Unsafe says how others can put something else in the place of what headroom has made; nil where they can't.
+	// Unsafe describes how others can replace what headroom has made; nil if they can't.
 	Unsafe *safepath.Unsafe
 	// Root says that headroom is root there, who may write wherever a link leads.
 	Root bool

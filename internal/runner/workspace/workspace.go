@@ -49,7 +49,7 @@ func RemoveScratch(ctx context.Context, t host.Target, path string) (bool, error
 		}
 		if err != nil {
 			err = &lab.Error{What: "can't remove the scratch file " + path, Err: err,
-				Hints: []string{"look at what it is, and remove it by hand"}}
+				Hints: []string{"inspect it, and remove it by hand"}}
 		}
 		return removed, err
 	}
