@@ -138,7 +138,7 @@ func (s snapshots) warnOfChanges(ctx context.Context, run *lab.Run, b *store.Bun
 	return nil
 }
 
-// ofOtherDevice reports whether a fact is about a disk or volume that the place does not lie on: those come and go with
+// ofOtherDevice reports whether a fact is about a disk or volume that does not store the place: those come and go with
 // guests, pods and other programs. Where it is not known which are under the place, disks may be, unless the machine is
 // shared with other pods; volumes are taken for others, since loop devices come and go most.
 func ofOtherDevice(f lab.Fact, under []string, shared bool) bool {

@@ -6,7 +6,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// What the place does not lie on may change: a guest's disk, a loop device of another program.
+// What does not store the place may change: a guest's disk, a loop device of another program.
 func TestChangesOfOtherDevices(t *testing.T) {
 	under := []string{"dm-0", "nvme0n1"}
 	for _, c := range []struct {

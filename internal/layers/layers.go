@@ -231,10 +231,10 @@ type Document struct {
 	Notes []string `json:"notes"`
 }
 
-// NotStacked is the warning that a place does not lie on the one that was named as the layer below.
+// NotStacked is the warning that a place is not stored on the one that was named as the layer below.
 func NotStacked(upper, lower string) lab.Warning {
 	return lab.Warning{Code: "not-stacked", Taints: []string{}, Text: fmt.Sprintf(
-		"%s does not lie on %s, so what is found between them is a difference and not what a layer adds; layers are "+
+		"%s is not stored on %s, so what is found between them is a difference and not what a layer adds; layers are "+
 			"named from the bottom up", upper, lower)}
 }
 

@@ -22,7 +22,7 @@ const MinSessions = 14
 // The difference of two sessions has twice the variance of one; the levels' own noise is left in it. Levels of sessions
 // have heavier tails than normal ones (one of five on a slow level, a disk that others use), so that their variance
 // counts as known with half of the degrees of freedom of normal levels, which are one less than there are levels. Nor
-// is it less than what pairs of the others differ by, all but as many as the risk: two of them that lie on different
+// is it less than what pairs of the others differ by, all but as many as the risk: two of them at different
 // levels are two sessions of one system. A tenth more is for the noise of the levels. The two reaches are added as
 // squares. Fewer than [MinSessions] levels leave the change as it is: see known.
 func (c Change) OverSessions(levels []float64) (wide Change, known bool) {

@@ -82,7 +82,7 @@ func disturbanceChecks() []Check {
 			By:     "run",
 			Taints: "everything",
 			When: "a setting differs between the facts before and after the run, apart from disks and volumes that " +
-				"the place does not lie on",
+				"do not store the place",
 			Do:     "find who changed it (a tuning daemon, a person, hot-plug) and run again",
 			Source: "the facts of the bundle",
 		},

@@ -192,7 +192,7 @@ type NetworkPathEnd struct {
 	// route; none where that is not known.
 	Expected []string
 	Address  string
-	// Over are ports by those that lie on them: a bond by its members, a VLAN by its port. What goes through one goes
+	// Over are the ports over each port: the bond over a member, the VLAN over its port. What goes through one goes
 	// through both.
 	Over map[string][]string
 	// Before and After are the counters by port.
@@ -316,7 +316,7 @@ func (f flow) expected() (sum lab.PortFlow, known bool) {
 func (f flow) ports() string { return strings.Join(f.end.Expected, " and ") }
 
 // carriers are the ports, other than those that were meant, which carried a good part of the traffic, those that
-// carried most first. Of ports that lie on each other only the uppermost counts.
+// carried most first. Of ports over each other only the uppermost counts.
 func (f flow) carriers() []string {
 	var names []string
 	bytes := map[string]int64{}

@@ -65,10 +65,10 @@ func experimentChecks() []Check {
 		{
 			Code:   "not-stacked",
 			Weight: Note,
-			Title:  "A layer does not lie on the one below",
+			Title:  "A layer is not stored on the one below",
 			By:     "run",
 			Taints: "nothing: only what that layer adds is uncertain",
-			When:   "compare --layers names a place that does not lie on the one before it",
+			When:   "compare --layers names a place that is not stored on the one before it",
 			Do:     "name layers from the bottom up",
 			Source: "headroom's own",
 		},

@@ -34,6 +34,7 @@ func phrases() (all []phrase) {
 		{`held? against|holds against`, "compare with"},
 		{`comes? to|came to`, "amounts to, reaches"},
 		{`of (its|their) own`, "separate"},
+		{`lies? on|lay on`, "is stored on, is below"},
 	} {
 		all = append(all, phrase{regexp.MustCompile(`(?i)\b(` + p[0] + `)\b`), p[1]})
 	}

@@ -113,7 +113,7 @@ func (x *Stages) lacksRDMA(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// checkGuest refuses a virtual machine whose disk can't lie on the mount. What the mount carries while it is measured
+// checkGuest refuses a virtual machine whose disk can't be on the mount. What the mount carries while it is measured
 // says the rest.
 func (x *Stages) checkGuest(ctx context.Context, s nfsStage) error {
 	client := x.plan.Opened(x.Options.Client)

@@ -31,7 +31,7 @@ type Reader struct {
 	all               []string
 	// quotas are the files cpu.stat of the load's control group and of those above it.
 	quotas []string
-	// mount is a point of NFS whose traffic is counted; empty for none. Uppers are ports that lie on others, which
+	// mount is a point of NFS whose traffic is counted; empty for none. Uppers are ports over others, which
 	// count the same bytes.
 	mount      string
 	upperDisks []string

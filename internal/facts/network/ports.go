@@ -199,7 +199,7 @@ func networkOf(ctx context.Context, t host.Target) (string, error) {
 
 const bootIDPath = "/proc/sys/kernel/random/boot_id"
 
-// PortsOver are the ports that lie on each, by the links upper_NAME that the kernel keeps
+// PortsOver returns the ports over each port, by the links upper_NAME that the kernel keeps
 // (Documentation/ABI/testing/sysfs-class-net).
 func PortsOver(t host.Target) map[string][]string {
 	over := map[string][]string{}

@@ -227,7 +227,7 @@ func (s Stack) ofBtrfs(member string) []string {
 }
 
 // trail puts the whole stack in words: each layer, and "on" before what lies underneath. It stops at a depth that no
-// real stack has, because a device seen while it changes could seem to lie on itself.
+// real stack has, because a device seen while it changes could seem to be below itself.
 func (s Stack) trail(tops []string) string {
 	var parts []string
 	for at := tops; len(at) > 0; {
@@ -346,7 +346,7 @@ func Stacked(ctx context.Context, t host.Target, lower, upper lab.Place) (on, kn
 			return false, true, nil
 		}
 	}
-	// Two devices of one name are one device; two directories can lie on each other (a mount of an image), or beside
-	// each other.
+	// Two devices of one name are one device; one of two directories can store the other (a mount of an
+	// image), or neither.
 	return lower.Kind != upper.Kind || lower.Kind == lab.Directory || !slices.Equal(below, above), true, nil
 }

@@ -82,7 +82,7 @@ func newInventory(r collect.Reader) Stack {
 			v.devices[i].Below = s.Names(Class(d.Name) + "/slaves")
 		}
 	}
-	// The file behind a loop device can lie on any of the others.
+	// Any of the others can store the file of a loop device.
 	s.known = v
 	for i, d := range v.devices {
 		if d.Kind != "loop" {

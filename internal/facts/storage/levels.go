@@ -72,7 +72,7 @@ type layerHeight struct {
 	height int
 }
 
-// heightOf finds a device and all below it. A device that changes while it is looked at could seem to lie on itself;
+// heightOf finds a device and all below it. A device that changes while it is looked at could seem to be below itself;
 // it is found once.
 func heightOf(s Stack, name string, found map[string]*layerHeight) *layerHeight {
 	if r := found[name]; r != nil {

@@ -63,7 +63,7 @@ func under(t collect.MountTable, m collect.Mount) string {
 }
 
 // holdsData leaves out what the kernel makes up, images that can't be written, and the many small file systems of a
-// session, a service or a container. An overlay counts only as the root: the layers of every container lie on a file
+// session, a service or a container. An overlay counts only as the root: the layers of every container are on a file
 // system that counts.
 func holdsData(m collect.Mount) bool {
 	switch m.Kind {

@@ -100,7 +100,7 @@ func TestWarningsOfLayersAreMarked(t *testing.T) {
 			[]string{"!2", "µs !1"}},
 		{[]layers.LayerWarning{{Layer: 1, CellWarning: layers.NotStacked("/srv", "/dev/loop0").In("", 0, 0)}},
 			[]string{"/srv differs from /dev/loop0 by +23.0 µs on average",
-				"!1 not-stacked: /srv does not lie on /dev/loop0, so", "mean differs"},
+				"!1 not-stacked: /srv is not stored on /dev/loop0, so", "mean differs"},
 			[]string{"average !1", "added", "µs !1"}},
 	} {
 		var b strings.Builder

@@ -42,9 +42,9 @@ func NextChange(base []float64, next, confidence float64) stat.Change {
 // the prediction of one more too narrow.
 const minBeforeNewest = 6
 
-// withNewest returns the points of a series with one more where the newest values are too few for search, but all lie
-// on the same side of those since the last point, and far from them: each as far as one value in 1/√level. A single
-// one can be wild; that MinBesides are and the values behind them are not, is a change.
+// withNewest returns the points of a series with one more where the newest values are too few for search, but all are
+// on the same side of the values since the last point, and far from them: each as far as one value in 1/√level. A
+// single one can be wild; that MinBesides are and the values behind them are not, is a change.
 func (s *ChangeSearch) withNewest(values []float64, points []ChangePoint) []ChangePoint {
 	n, from := len(values), 0
 	if len(points) > 0 {
@@ -77,7 +77,7 @@ func (s *ChangeSearch) FarAfter(n int) float64 {
 }
 
 // outside returns how likely one more value of the base is to lie as far from it as the nearest of the next ones; 1
-// where these lie on both sides of it.
+// where these are on both sides of it.
 func outside(base, next []float64) float64 {
 	likely, side := 0., stat.Undecided
 	for _, v := range next {
